@@ -1,0 +1,86 @@
+/*
+ * convert.h - a profile file into what other tools read.
+ */
+#ifndef PYREC_CONVERT_H
+#define PYREC_CONVERT_H
+
+#include <pyrec/sink.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sqlite3;
+
+/* What a number in an output means. */
+typedef enum conv_time {
+    CONV_TIME_REAL = 0,    /* to the next sample, at most twice the interval */
+    CONV_TIME_NOMINAL = 1, /* samples times the nominal interval, as 3.15 */
+    CONV_TIME_SAMPLES = 2
+} conv_time;
+
+typedef enum conv_level {
+    CONV_LEVEL_DEFAULT = 0, /* the target's own choice */
+    CONV_LEVEL_FUNCTION = 1,
+    CONV_LEVEL_LINE = 2
+} conv_level;
+
+typedef struct conv_opts {
+    size_t size;       /* sizeof(conv_opts) */
+    const char *style; /* NULL or "stock": exactly CPython 3.15's output */
+    conv_time time;
+    conv_level level;
+    uint64_t from_us, to_us; /* half-open; 0 and UINT64_MAX: all */
+    uint32_t max_depth;      /* 0: the target's default */
+    int force;               /* 1: replace an existing output */
+    int jobs;                /* decoding threads */
+    int zstd_level;          /* target bin; 0: default */
+    int no_compression;      /* target bin: a plain file of CPython 3.15 */
+    pr_progress progress;
+} conv_opts;
+
+#define CONV_OPTS_INIT                                                  \
+    {                                                                   \
+        sizeof(conv_opts), NULL, CONV_TIME_REAL, CONV_LEVEL_DEFAULT, 0, \
+            UINT64_MAX, 0, 0, 1, 0, 0,                                  \
+        {                                                               \
+            NULL, NULL                                                  \
+        }                                                               \
+    }
+
+/* The targets, in the order of `pyconv --help`; NULL past the end. */
+typedef struct conv_target_info {
+    const char *name;   /* "speedscope" */
+    const char *suffix; /* ".speedscope.json" */
+    const char *help;   /* one line */
+} conv_target_info;
+const conv_target_info *conv_target_get(size_t i);
+
+/* What the conversion did, for the summary. */
+typedef struct conv_report {
+    uint64_t samples;       /* told */
+    uint64_t names_changed; /* escaped or cut to fit the target */
+    uint64_t unobserved_us; /* time no sample stands for */
+} conv_report;
+
+/* Convert n files (more than one: merged, of one process or one command) to
+ * the target's output at `output`, "-" for stdout where the target streams.
+ * The output appears whole or not at all.  PR_OK; PR_CUT or PR_DAMAGED after
+ * delivering what could be had (err says what is missing); PR_EXISTS;
+ * PR_USAGE for an unknown target; or why it failed. */
+pr_code conv_run(const char *const *input, size_t n, const char *target,
+                 const char *output, const conv_opts *opts, conv_report *ret,
+                 pr_err *err);
+
+/* The tables of schema.h of one file, in a database in memory that the caller
+ * closes.  Codes as conv_run(). */
+pr_code conv_to_memory(const char *input, const conv_opts *opts,
+                       struct sqlite3 **ret, pr_err *err);
+
+/* 1 if the file starts like a profile of reader.h, 0 if not or unreadable. */
+int conv_is_profile(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

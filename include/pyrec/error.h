@@ -1,0 +1,109 @@
+/*
+ * error.h - how every part of the house says that something failed.
+ *
+ * A function that can fail returns a pr_code and, if the caller gave a
+ * record, fills it: what failed, on what, where, and what to do about it.
+ * The first failure wins: a filled record is never overwritten.  Library code
+ * never prints and never exits; the three programs print one line and leave
+ * with pr_exit_status().
+ *
+ * Ownership  a record lives on the caller's stack and owns nothing.
+ * Outputs    parameters named ret_... are untouched on failure.
+ */
+#ifndef PYREC_ERROR_H
+#define PYREC_ERROR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, value, sentence, exit status (the table of README.md) */
+#define PR_CODE_MAP(X)                                        \
+    X(OK, 0, "no error", 0)                                   \
+    X(END, -1, "end of data", 0)                              \
+    X(NOMEM, -2, "out of memory", 1)                          \
+    X(IO, -3, "input/output error", 1)                        \
+    X(INTERNAL, -4, "internal error", 1)                      \
+    X(USAGE, -5, "wrong use", 2)                              \
+    X(FOREIGN, -6, "not a profile", 1)                        \
+    X(NEWER, -7, "made by a newer version", 1)                \
+    X(CUT, -8, "file ends too early", 3)                      \
+    X(DAMAGED, -9, "file is damaged", 3)                      \
+    X(LIMIT, -10, "value exceeds a limit", 1)                 \
+    X(EXISTS, -11, "output exists", 1)                        \
+    X(NAME, -12, "name unknown or ambiguous", 4)              \
+    X(REGRESSION, -13, "regression found", 5)                 \
+    X(INCOMPARABLE, -14, "profiles cannot be compared", 6)    \
+    X(NO_PROCESS, -15, "no such process", 7)                  \
+    X(NOT_PYTHON, -16, "not a CPython this program knows", 8) \
+    X(DENIED, -17, "not permitted", 9)                        \
+    X(TORN, -18, "target memory is inconsistent", 1)
+
+typedef enum pr_code {
+#define PR_CODE_ENUM(name, value, text, status) PR_##name = value,
+    PR_CODE_MAP(PR_CODE_ENUM)
+#undef PR_CODE_ENUM
+} pr_code;
+
+#define PR_NO_OFFSET UINT64_MAX
+
+typedef struct pr_err {
+    pr_code code;    /* PR_OK until something fails */
+    int sys;         /* errno at the point of failure, or 0 */
+    uint64_t offset; /* byte in the input, or PR_NO_OFFSET */
+    char what[256];  /* what failed on what: no newline, no full stop */
+    char hint[256];  /* what to do about it, or empty */
+} pr_err;
+
+#define PR_ERR_INIT                    \
+    {                                  \
+        PR_OK, 0, PR_NO_OFFSET, "", "" \
+    }
+
+/* Fill *err unless it is NULL or already filled.  sys is an errno or 0,
+ * offset a byte position or PR_NO_OFFSET.  Control bytes in the arguments are
+ * shown as '?', a text that does not fit is cut at a character border. */
+void pr_err_set(pr_err *err, pr_code code, int sys, uint64_t offset,
+                const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 5, 6)))
+#endif
+    ;
+
+/* Add the remedy to a filled record; the first hint wins. */
+void pr_err_hint(pr_err *err, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+/* Put "format: " in front of a filled record's text: the outer cause of a
+ * chain ("failed to read interpreter state: read of 512 bytes at 0x..."). */
+void pr_err_wrap(pr_err *err, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+void pr_err_clear(pr_err *err);
+
+/* Record and return in one expression:  return PR_FAIL(err, PR_IO, ...); */
+#define PR_FAIL(err, code, sys, offset, ...) \
+    (pr_err_set((err), (code), (sys), (offset), __VA_ARGS__), (code))
+
+/* Stable name ("DAMAGED"), sentence, and the programs' exit status. */
+const char *pr_code_name(pr_code code);
+const char *pr_code_text(pr_code code);
+int pr_exit_status(pr_code code);
+
+/* "what at byte N: strerror; hint" in one line, without a newline.
+ * Returns the length it would have had, as snprintf does. */
+int pr_err_format(const pr_err *err, char *buf, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
