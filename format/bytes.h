@@ -1,0 +1,387 @@
+/*
+ * bytes.h - the types of spec/format.md section 2, to and from bytes.
+ *
+ * Writing: pf_put_...() store at a pointer that has room and return the byte
+ * behind; a pf_buf grows and remembers that it could not, so that a body of
+ * many fields is checked once, at its end.
+ * Reading: a pf_cur never leaves its bytes.  Its first failure sticks: `bad`
+ * points at the field that did not fit or was not legal, every later read
+ * fails as well, and outs are untouched.
+ */
+#ifndef FORMAT_BYTES_H
+#define FORMAT_BYTES_H
+
+#include "format/wire.h"
+#include <pyrec/base.h>
+#include <pyrec/profile.h>
+
+/* ---- writing ---- */
+
+static inline uint8_t *
+pf_put_u32(uint8_t *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof v);
+    return p + sizeof v;
+}
+
+static inline uint8_t *
+pf_put_u64(uint8_t *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof v);
+    return p + sizeof v;
+}
+
+static inline uint8_t *
+pf_put_f64(uint8_t *p, double v)
+{
+    memcpy(p, &v, sizeof v);
+    return p + sizeof v;
+}
+
+static inline uint8_t *
+pf_put_le32(uint8_t *p, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        *p++ = (uint8_t)(v >> (8 * i));
+    return p;
+}
+
+/* Takes up to PF_VARINT_MAX bytes. */
+static inline uint8_t *
+pf_put_varint(uint8_t *p, uint64_t v)
+{
+    while (v >= 0x80) {
+        *p++ = (uint8_t)(v | 0x80);
+        v >>= 7;
+    }
+    *p++ = (uint8_t)v;
+    return p;
+}
+
+static inline uint32_t
+pf_zigzag(int32_t v)
+{
+    return v < 0 ? ~((uint32_t)v << 1) : (uint32_t)v << 1;
+}
+
+static inline int32_t
+pf_unzigzag(uint32_t v)
+{
+    uint32_t half = v >> 1;
+    return v & 1 ? -(int32_t)half - 1 : (int32_t)half;
+}
+
+/* Bytes that pf_put_varint() takes. */
+static inline size_t
+pf_varint_size(uint64_t v)
+{
+    size_t n = 1;
+    for (; v >= 0x80; v >>= 7)
+        n++;
+    return n;
+}
+
+/* end - start as 4.4 has it.  Modulo 2^32: any pair survives. */
+static inline int32_t
+pf_difference(int32_t start, int32_t end)
+{
+    return start < 0 ? 0 : (int32_t)((uint32_t)end - (uint32_t)start);
+}
+
+/* An entry of the frame table (4.4): up to PF_FRAME_MAX bytes. */
+static inline uint8_t *
+pf_put_frame(uint8_t *p, const pr_frame *f)
+{
+    p = pf_put_varint(p, f->file);
+    p = pf_put_varint(p, f->func);
+    p = pf_put_varint(p, pf_zigzag(f->line));
+    p = pf_put_varint(p, pf_zigzag(pf_difference(f->line, f->end_line)));
+    p = pf_put_varint(p, pf_zigzag(f->column));
+    p = pf_put_varint(p, pf_zigzag(pf_difference(f->column, f->end_column)));
+    *p++ = f->opcode;
+    return p;
+}
+
+/* A buffer that grows; zeroed is empty. */
+typedef struct pf_buf {
+    uint8_t *p;
+    size_t n, cap;
+    bool failed; /* out of memory: what was put since is missing */
+} pf_buf;
+
+/* Room for `more` bytes behind the present end; false: out of memory. */
+static inline bool
+pf_buf_reserve(pf_buf *b, size_t more)
+{
+    if (more <= b->cap - b->n)
+        return true;
+    if (more > SIZE_MAX - b->n || !pr_grow(&b->p, &b->cap, b->n + more, 1))
+        b->failed = true;
+    return !b->failed;
+}
+
+/* After pf_buf_reserve(): the bytes up to `end` are part of the buffer. */
+static inline void
+pf_buf_end(pf_buf *b, const uint8_t *end)
+{
+    b->n = (size_t)(end - b->p);
+}
+
+static inline void
+pf_buf_u8(pf_buf *b, uint8_t v)
+{
+    if (pf_buf_reserve(b, 1))
+        b->p[b->n++] = v;
+}
+
+static inline void
+pf_buf_varint(pf_buf *b, uint64_t v)
+{
+    if (pf_buf_reserve(b, PF_VARINT_MAX))
+        pf_buf_end(b, pf_put_varint(b->p + b->n, v));
+}
+
+static inline void
+pf_buf_bytes(pf_buf *b, const void *bytes, size_t n)
+{
+    if (n == 0 || !pf_buf_reserve(b, n))
+        return;
+    memcpy(b->p + b->n, bytes, n);
+    b->n += n;
+}
+
+/* A string: its length, then its bytes. */
+static inline void
+pf_buf_string(pf_buf *b, const char *bytes, size_t n)
+{
+    pf_buf_varint(b, n);
+    pf_buf_bytes(b, bytes, n);
+}
+
+/* ---- reading ---- */
+
+typedef struct pf_cur {
+    const uint8_t *p, *end;
+    const uint8_t *bad; /* NULL, or where the first failure began */
+    bool swapped;       /* fixed-width integers are in the other order */
+} pf_cur;
+
+static inline pf_cur
+pf_cur_of(const void *bytes, size_t n, bool swapped)
+{
+    const uint8_t *p = bytes;
+    return (pf_cur){p, p + n, NULL, swapped};
+}
+
+static inline size_t
+pf_left(const pf_cur *c)
+{
+    return (size_t)(c->end - c->p);
+}
+
+/* Fail at `at`; also for what the bytes say and the caller refuses. */
+static inline bool
+pf_refuse(pf_cur *c, const uint8_t *at)
+{
+    if (!c->bad)
+        c->bad = at;
+    c->p = c->end;
+    return false;
+}
+
+static inline uint32_t
+pf_order32(uint32_t v, bool swapped)
+{
+    return swapped ? __builtin_bswap32(v) : v;
+}
+
+static inline uint64_t
+pf_order64(uint64_t v, bool swapped)
+{
+    return swapped ? __builtin_bswap64(v) : v;
+}
+
+/* At a pointer whose bytes are known to be there. */
+static inline uint32_t
+pf_load_u32(const uint8_t *p, bool swapped)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return pf_order32(v, swapped);
+}
+
+static inline uint64_t
+pf_load_u64(const uint8_t *p, bool swapped)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return pf_order64(v, swapped);
+}
+
+static inline double
+pf_load_f64(const uint8_t *p, bool swapped)
+{
+    uint64_t bits = pf_load_u64(p, swapped);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static inline uint32_t
+pf_load_le32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
+/* Borrow n bytes; NULL: there are fewer. */
+static inline const uint8_t *
+pf_get_bytes(pf_cur *c, uint64_t n)
+{
+    const uint8_t *p = c->p;
+    if (n > pf_left(c)) {
+        pf_refuse(c, p);
+        return NULL;
+    }
+    c->p += n;
+    return p;
+}
+
+static inline bool
+pf_get_u8(pf_cur *c, uint8_t *ret)
+{
+    if (c->p == c->end)
+        return pf_refuse(c, c->p);
+    *ret = *c->p++;
+    return true;
+}
+
+static inline bool
+pf_get_u32(pf_cur *c, uint32_t *ret)
+{
+    const uint8_t *p = pf_get_bytes(c, sizeof *ret);
+    if (!p)
+        return false;
+    *ret = pf_load_u32(p, c->swapped);
+    return true;
+}
+
+static inline bool
+pf_get_u64(pf_cur *c, uint64_t *ret)
+{
+    const uint8_t *p = pf_get_bytes(c, sizeof *ret);
+    if (!p)
+        return false;
+    *ret = pf_load_u64(p, c->swapped);
+    return true;
+}
+
+/* A varint of more than one byte, or none at all. */
+static inline bool
+pf_get_long_varint(pf_cur *c, uint64_t *ret)
+{
+    const uint8_t *start = c->p, *p = start;
+    uint64_t v = 0;
+    for (unsigned shift = 0; p < c->end && shift < 64; shift += 7) {
+        uint64_t byte = *p++;
+        if (shift == 63 && byte > 1)
+            break; /* more than 64 bits, or an eleventh byte */
+        v |= (byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            c->p = p;
+            *ret = v;
+            return true;
+        }
+    }
+    return pf_refuse(c, start);
+}
+
+static inline bool
+pf_get_varint(pf_cur *c, uint64_t *ret)
+{
+    if (c->p == c->end || *c->p >= 0x80)
+        return pf_get_long_varint(c, ret);
+    *ret = *c->p++;
+    return true;
+}
+
+static inline bool
+pf_get_varint32(pf_cur *c, uint32_t *ret)
+{
+    const uint8_t *start = c->p;
+    uint64_t v;
+    if (!pf_get_varint(c, &v))
+        return false;
+    if (v > UINT32_MAX)
+        return pf_refuse(c, start);
+    *ret = (uint32_t)v;
+    return true;
+}
+
+static inline bool
+pf_get_svarint(pf_cur *c, int32_t *ret)
+{
+    uint32_t v;
+    if (!pf_get_varint32(c, &v))
+        return false;
+    *ret = pf_unzigzag(v);
+    return true;
+}
+
+/* A count of things that take at least `min_size` (not 0) bytes each: one
+ * that the bytes left cannot hold is refused, so it is safe to allocate by. */
+static inline bool
+pf_get_count(pf_cur *c, size_t min_size, uint64_t *ret)
+{
+    const uint8_t *start = c->p;
+    uint64_t n;
+    if (!pf_get_varint(c, &n))
+        return false;
+    if (n > pf_left(c) / min_size)
+        return pf_refuse(c, start);
+    *ret = n;
+    return true;
+}
+
+/* A string, borrowed.  It may hold any byte. */
+static inline bool
+pf_get_string(pf_cur *c, const char **ret, size_t *ret_len)
+{
+    const uint8_t *start = c->p;
+    uint64_t n;
+    if (!pf_get_varint(c, &n))
+        return false;
+    if (n > pf_left(c))
+        return pf_refuse(c, start);
+    *ret = (const char *)c->p;
+    *ret_len = (size_t)n;
+    c->p += n;
+    return true;
+}
+
+/* start + difference, the inverse of pf_difference(). */
+static inline int32_t
+pf_place_end(int32_t start, int32_t difference)
+{
+    return start < 0 ? -1 : (int32_t)((uint32_t)start + (uint32_t)difference);
+}
+
+/* An entry of the frame table.  first_line is 0: not in the entry.  That the
+ * string ids exist is the caller's check. */
+static inline bool
+pf_get_frame(pf_cur *c, pr_frame *ret)
+{
+    pr_frame f = {0};
+    int32_t lines, columns;
+    if (!pf_get_varint32(c, &f.file) || !pf_get_varint32(c, &f.func) ||
+        !pf_get_svarint(c, &f.line) || !pf_get_svarint(c, &lines) ||
+        !pf_get_svarint(c, &f.column) || !pf_get_svarint(c, &columns) ||
+        !pf_get_u8(c, &f.opcode))
+        return false;
+    f.end_line = pf_place_end(f.line, lines);
+    f.end_column = pf_place_end(f.column, columns);
+    *ret = f;
+    return true;
+}
+
+#endif
