@@ -78,32 +78,147 @@ $(B)/pyquery: $(B)/obj/query/pyquery.o $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(LIB) -lsqlite3 -lzstd -lz -lm -o $@
 
-# Unit tests: tests/unit/test_NAME.c becomes build/tests/test_NAME.
+# --- test programs -----------------------------------------------------------
+# tests/unit/test_NAME.c becomes build/tests/test_NAME; what a test wants from
+# the linker besides goes into LINK_test_NAME.
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 $(B)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(LIB) $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $(LINK_$*) $< $(LIB) $(LIBS) -lcmocka -o $@
+
+# tests/fuzz/fuzz_NAME.c: linked with a driver that replays files it is build/
+# fuzz/fuzz_NAME; `make fuzz` links it with libFuzzer instead.
+FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LINK) \
+	    $(filter %.c,$^) $(LIB) $(LIBS) -o $@
+
+# Helpers of the interop tests and the benchmarks: one C file each.
+TOOLS := $(patsubst tests/%.c,$(B)/%, \
+         $(wildcard tests/interop/*.c tests/bench/*.c))
+$(B)/interop/%: tests/interop/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(LIB) $(LIBS) -o $@
+$(B)/bench/%: tests/bench/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(LIB) $(LIBS) -o $@
+
+.PHONY: test-programs
+test-programs: all $(UNIT) $(FUZZ) $(TOOLS)
 
 .PHONY: unit
 unit: $(UNIT) ## build and run the unit tests
 	$(Q)set -e; for t in $(UNIT); do $$t; done
 
-.PHONY: clean
-clean: ## remove build/
-	rm -rf build
+# --- what a stranger types ---------------------------------------------------
+JOBS  ?= $(shell nproc 2>/dev/null || echo 2)
+SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
+ASAN   = SAN=address,undefined B=$(B)/address-undefined
+
+.PHONY: demo
+demo: ## record a small program, convert it, ask the database; installs what is missing
+	sh tests/setup/packages.sh build demo
+	$(SUBMAKE) all
+	sh tests/demo/demo.sh $(B)
+
+.PHONY: check
+check: ## every test that needs no heavy peer; installs what is missing
+	sh tests/setup/packages.sh build check
+	$(SUBMAKE) test-programs WERROR=1
+	$(SUBMAKE) test-programs WERROR=1 $(ASAN)
+	sh tests/setup/interpreters.sh $(B)/interpreters.env
+	python3 tests/run --build $(B) lint unit corpus sanitized cli interop live
+
+.PHONY: check-peers
+check-peers: ## browser, schema, old Pythons, big-endian, free-threaded; installs them
+	sh tests/setup/packages.sh build check peers
+	$(SUBMAKE) test-programs WERROR=1
+	sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env
+	python3 tests/run --build $(B) peers free-threaded
+
+.PHONY: bench
+bench: ## speed and size against CPython 3.15 in the same run
+	sh tests/setup/packages.sh build check
+	$(SUBMAKE) test-programs
+	sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env
+	python3 tests/run --build $(B) --serial --show bench
+
+.PHONY: fuzz
+T    ?= reader
+SECS ?= 60
+FUZZ_CC = clang
+fuzz: ## libFuzzer on tests/fuzz/fuzz_$(T).c for $(SECS) seconds; needs clang
+	@mkdir -p $(B)/fuzzer/found-$(T)
+	$(Q)$(FUZZ_CC) $(STD) -g -O1 -fsanitize=fuzzer,address,undefined -pthread \
+	    tests/fuzz/fuzz_$(T).c $(LIB_SRC) $(LIBS) -o $(B)/fuzzer/fuzz_$(T)
+	$(B)/fuzzer/fuzz_$(T) -max_total_time=$(SECS) -rss_limit_mb=2048 \
+	    $(B)/fuzzer/found-$(T) $(wildcard tests/fuzz/corpus/$(T))
 
 .PHONY: lint
-lint: ## include rule, formatting
-	sh tests/lint/includes.sh
-	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+lint: ## include rule, formatting, shell scripts
+	python3 tests/run --build $(B) lint
 
 .PHONY: format
 format: ## clang-format the tree
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
+# --- install -----------------------------------------------------------------
+# Man pages need scdoc; without it everything else is installed.
+SCDOC := $(shell command -v scdoc 2>/dev/null)
+MAN   := $(if $(SCDOC),$(patsubst spec/man/%.scd,$(B)/man/%, \
+         $(wildcard spec/man/*.scd)))
+$(B)/man/%: spec/man/%.scd
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)$(SCDOC) <$< >$@
+
+HEADERS := $(filter-out include/pyrec/base.h,$(wildcard include/pyrec/*.h))
+INSTALLED = $(PROGRAMS:%=$(BINDIR)/%) $(LIBDIR)/libpyrec.a \
+            $(LIBDIR)/pkgconfig/pyrec.pc $(HEADERS:include/%=$(INCDIR)/%) \
+            $(foreach m,$(MAN),$(MANDIR)/man$(subst .,,$(suffix $m))/$(notdir $m))
+
+.PHONY: man
+man: $(MAN) ## build the man pages (scdoc)
+
+.PHONY: install
+install: all man ## programs, library, headers, pkg-config file, man pages
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig \
+	    $(INCDIR)/pyrec)
+	install -m 755 $(PROGRAMS:%=$(B)/%) $(DESTDIR)$(BINDIR)/
+	install -m 644 $(LIB) $(DESTDIR)$(LIBDIR)/
+	install -m 644 $(HEADERS) $(DESTDIR)$(INCDIR)/pyrec/
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' \
+	    'includedir=$(INCDIR)' '' 'Name: pyrec' \
+	    'Description: record, convert and question profiles of Python' \
+	    'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
+	    'Libs: -L$${libdir} -lpyrec $(LIBS) -pthread' \
+	    >$(DESTDIR)$(LIBDIR)/pkgconfig/pyrec.pc
+	for m in $(MAN); do \
+	    d=$(DESTDIR)$(MANDIR)/man$${m##*.} && install -d $$d && \
+	    install -m 644 $$m $$d/ || exit 1; done
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-rmdir $(DESTDIR)$(INCDIR)/pyrec 2>/dev/null
+
+.PHONY: dist
+dist: ## build/pyrec-VERSION.tar.gz of the committed tree
+	@mkdir -p $(B)
+	git archive --prefix=pyrec-$(VERSION)/ HEAD | gzip -9n \
+	    >$(B)/pyrec-$(VERSION).tar.gz
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build
+
 .PHONY: help
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 16
 
--include $(shell find $(B)/obj $(B)/tests -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -not -path '$(B)/address-*' 2>/dev/null)
