@@ -1,0 +1,663 @@
+#!/usr/bin/env python3
+"""A second decoder of profile files, written from spec/format.md alone.
+
+    decoder.py FILE     the profile as canonical JSON lines (canon.py)
+
+Standard library and the zstd program only; clear before fast, whole file in
+memory.  Exit status 0 finished, 3 cut or damaged, 1 anything else, with one
+line on stderr that says what is wrong.  Section numbers are the
+specification's.
+"""
+
+import struct
+import subprocess
+import sys
+
+from canon import MODE_UNKNOWN, NO_THREAD, Profile, Thread
+from xxh64 import xxh64
+
+MAGIC = 0x54414348
+SKIPPABLE = 0x184D2A5B
+MAX_BODY = 256 << 20
+NO_LINE = -1
+REPEAT, FULL, SUFFIX, POP_PUSH = range(4)
+
+
+class Fault(Exception):
+    """What is wrong with a file; the class name is the answer's name."""
+
+
+class Foreign(Fault):
+    """Not a profile."""
+
+
+class Newer(Fault):
+    """Needs a newer reader."""
+
+
+class Cut(Fault):
+    """Ends too early."""
+
+
+class Damaged(Fault):
+    """Wrong inside."""
+
+
+class Cursor:
+    """Bounded bytes with the notation of section 2."""
+
+    def __init__(self, data, order):
+        self.data, self.order, self.at = data, order, 0
+
+    def left(self):
+        return len(self.data) - self.at
+
+    def bytes(self, n):
+        if n > self.left():
+            raise Damaged(f"{n} bytes wanted, {self.left()} left")
+        self.at += n
+        return bytes(self.data[self.at - n:self.at])
+
+    def fixed(self, letters):
+        letters = self.order + letters
+        return struct.unpack(letters, self.bytes(struct.calcsize(letters)))
+
+    def u8(self):
+        return self.bytes(1)[0]
+
+    def varint(self, bits=64):
+        value = 0
+        for shift in range(0, 70, 7):
+            byte = self.u8()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+        else:
+            raise Damaged("a varint of more than ten bytes")
+        if value >> bits:
+            raise Damaged(f"a varint above {bits} bits")
+        return value
+
+    def svarint(self):
+        value = self.varint(32)
+        return value >> 1 ^ -(value & 1)
+
+    def string(self):
+        return self.bytes(self.varint())
+
+    def count(self, least):
+        """A count of things of at least `least` bytes each."""
+        n = self.varint()
+        if n * least > self.left():
+            raise Damaged(f"{n} things cannot be in {self.left()} bytes")
+        return n
+
+
+def unzstd(data, limit):
+    """One or more zstd frames, decompressed; never more than limit + 1."""
+    with subprocess.Popen(["zstd", "-dcq", "--single-thread"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as zstd:
+        # the input is fed by communicate() in pieces, the output bounded by
+        # the content sizes that were checked before; no bomb gets here
+        out, err = zstd.communicate(bytes(data))
+    if zstd.returncode or len(out) > limit:
+        raise Damaged("zstd: " + err.decode(errors="replace").strip())
+    return out
+
+
+def zstd_frame_end(data, at):
+    """Where the zstd data frame at `at` ends and its content size (or None),
+    by its block headers (RFC 8878 3.1.1)."""
+    cursor = Cursor(memoryview(data)[at:], "<")
+    try:
+        magic, descriptor = cursor.fixed("IB")
+        single = descriptor >> 5 & 1
+        if magic != 0xFD2FB528:
+            raise Damaged("no zstd frame here")
+        cursor.bytes((0 if single else 1) + (0, 1, 2, 4)[descriptor & 3])
+        size_flag = descriptor >> 6
+        width = (single, 2, 4, 8)[size_flag]
+        size = int.from_bytes(cursor.bytes(width), "little") if width else None
+        if width == 2:
+            size += 256
+        last = 0
+        while not last:
+            header = int.from_bytes(cursor.bytes(3), "little")
+            last, kind, length = header & 1, header >> 1 & 3, header >> 3
+            if kind == 3:
+                raise ValueError("reserved block type")
+            cursor.bytes(1 if kind == 1 else length)
+        cursor.bytes(4 if descriptor & 4 else 0)
+    except Damaged as fault:
+        if "wanted" in str(fault):
+            raise Cut("a zstd frame has no end") from None
+        raise
+    except ValueError as fault:
+        raise Damaged(str(fault)) from None
+    return at + cursor.at, size
+
+
+class Header:
+    """4.1"""
+
+    def __init__(self, data):
+        order = {b"HCAT": "<", b"TACH": ">"}.get(bytes(data[:4]))
+        if order is None:
+            raise Foreign("no magic")
+        if len(data) >= 8:
+            self.version, = struct.unpack_from(order + "I", data, 4)
+            if self.version > 1:
+                raise Newer(f"version {self.version}")
+        if len(data) < 64:
+            raise Cut("the header is not whole")
+        (_, self.version, *python, _, self.start, self.interval, self.samples,
+         self.threads, self.strings, self.frames, self.compression,
+         self.word) = struct.unpack_from(order + "II4B3QI2Q2I", data)
+        self.python, self.order, self.raw = python, order, bytes(data[:64])
+        if self.version != 1:
+            raise Damaged(f"version {self.version}")
+
+    def told(self):
+        """The profile's start; 4.1 byte 60."""
+        mode = self.word & 7
+        return {"start_us": self.start, "interval_us": self.interval,
+                "python": self.python,
+                "mode": mode - 1 if mode else MODE_UNKNOWN,
+                "capture": self.word & ~7}
+
+
+class State:
+    """A thread while records are read: its stack and clock."""
+
+    def __init__(self, base=0):
+        self.stack, self.time = (), base
+
+
+class Records:
+    """4.2: the effect of records on threads; each run goes to tell()."""
+
+    def __init__(self, order, frames, tell):
+        self.order, self.frames, self.tell = order, frames, tell
+        self.states = {}
+        self.order_seen = []
+
+    def state(self, key):
+        if key not in self.states:
+            self.states[key] = State()
+        if key not in self.order_seen:
+            self.order_seen.append(key)
+        return self.states[key]
+
+    def read(self, data):
+        cursor = Cursor(memoryview(data), self.order)
+        while cursor.left():
+            tid, interp, kind = cursor.fixed("QIB")
+            key = tid, interp
+            state = self.state(key)
+            if kind == REPEAT:
+                n = cursor.count(2)
+                if not n:
+                    raise Damaged("a REPEAT of nothing")
+                self.tell(key, state.stack,
+                          [self.sample(cursor, state) for _ in range(n)])
+            elif kind <= POP_PUSH:
+                sample = self.sample(cursor, state)
+                state.stack = self.stack(cursor, kind, state.stack)
+                self.tell(key, state.stack, [sample])
+            else:
+                raise Damaged(f"record kind {kind}")
+
+    def sample(self, cursor, state):
+        state.time += cursor.varint()
+        if state.time >> 64:
+            raise Damaged("a time above 64 bits")
+        return state.time, cursor.u8()
+
+    def stack(self, cursor, kind, old):
+        keep = 0
+        if kind != FULL:
+            keep = cursor.varint(32)
+            if keep > len(old):
+                raise Damaged(f"{keep} frames of {len(old)}")
+            if kind == POP_PUSH:
+                keep = len(old) - keep
+        ids = tuple(cursor.varint(32) for _ in range(cursor.count(1)))
+        if any(i not in self.frames for i in ids):
+            raise Damaged("a frame id beyond the frame table")
+        return ids + old[len(old) - keep:]
+
+
+def read_frame(cursor, strings):
+    """4.4: (file, func, line, end_line, column, end_column, opcode)."""
+    file, func = cursor.varint(32), cursor.varint(32)
+    line, to_end = cursor.svarint(), cursor.svarint()
+    column, to_column = cursor.svarint(), cursor.svarint()
+    opcode = cursor.u8()
+    if file not in strings or func not in strings:
+        raise Damaged("a string id beyond the string table")
+    end = NO_LINE if line == NO_LINE else line + to_end
+    end_column = NO_LINE if column == NO_LINE else column + to_column
+    for number in (end, end_column):
+        if not -1 << 31 <= number < 1 << 31:
+            raise Damaged("a position beyond 31 bits")
+    return file, func, line, end, column, end_column, opcode
+
+
+class Names:
+    """Strings and frames by id.  A lost checkpoint leaves holes."""
+
+    def __init__(self):
+        self.strings, self.frames, self.first_line = {}, {}, {}
+
+    def put(self, table, first, things):
+        """What a checkpoint adds; an id never changes its meaning."""
+        for i, thing in enumerate(things, first):
+            if table.setdefault(i, thing) != thing:
+                raise Damaged("an id with two meanings")
+
+    def from_tables(self, data, header, footer):
+        """4.3, 4.4; returns where the frame table ends."""
+        n_strings, n_frames = footer
+        cursor = Cursor(memoryview(data)[header.strings:header.frames],
+                        header.order)
+        if n_strings > cursor.left():
+            raise Damaged("more strings than the string table can hold")
+        self.put(self.strings, 0, [cursor.string() for _ in range(n_strings)])
+        if cursor.left():
+            raise Damaged("bytes left after the string table")
+        cursor = Cursor(memoryview(data)[header.frames:-32], header.order)
+        if n_frames * 7 > cursor.left():
+            raise Damaged("more frames than the frame table can hold")
+        self.put(self.frames, 0, [read_frame(cursor, self.strings)
+                                  for _ in range(n_frames)])
+        return header.frames + cursor.at
+
+    def told(self):
+        """Frames as the profile has them, while ids are dense."""
+        dense = [self.frames[i] for i in range(len(self.frames))
+                 if i in self.frames]
+        return [(*f[:6], self.first_line.get(i, 0), f[6])
+                for i, f in enumerate(dense)]
+
+
+class Checkpoint:
+    """5.2 and 5.3: one checkpoint, its body not yet read."""
+
+    FIXED = "4s4BQII3Q"  # from offset 8
+
+    def __init__(self, data, at, order):
+        if len(data) - at < 8:
+            raise Cut("no checkpoint follows the data frame")
+        skippable, length = struct.unpack_from("<II", data, at)
+        if skippable != SKIPPABLE or length < 48:
+            raise Damaged(f"no checkpoint at byte {at}")
+        if length > len(data) - at - 8:
+            raise Cut("a checkpoint has no end")
+        self.at, self.end, self.order = at, at + 8 + length, order
+        frame = bytearray(data[at:self.end])
+        (magic, read, _, self.flags, reserved, check, self.number, self.size,
+         self.data_at, self.data_len, self.data_check) = struct.unpack_from(
+             order + self.FIXED, frame, 8)
+        frame[16:24] = bytes(8)
+        if magic != b"PRCK":
+            raise Damaged(f"a foreign skippable frame at byte {at}")
+        if xxh64(frame) != check:
+            raise Damaged(f"checkpoint at byte {at}: checksum")
+        if read > 1 or self.flags & ~1:
+            raise Newer(f"checkpoint at byte {at}")
+        if reserved:
+            raise Damaged("reserved byte")
+        self.stored = bytes(frame[56:])
+
+    def body(self):
+        if self.size > MAX_BODY:
+            raise Damaged("body above the limit")
+        stored = self.stored
+        if self.flags & 1:
+            end, size = zstd_frame_end(stored, 0)
+            if size != self.size or end != len(stored):
+                raise Damaged("compressed body of another size")
+            stored = unzstd(stored, self.size)
+        if len(stored) != self.size:
+            raise Damaged("body of another size")
+        return stored
+
+
+class Segment:
+    """5.3: what one checkpoint says; its records are told by tell()."""
+
+    def __init__(self, checkpoint, names, profile):
+        self.checkpoint, self.names = checkpoint, names
+        self.profile, self.header = profile, None
+        self.bases, self.span = None, None
+        cursor = Cursor(memoryview(checkpoint.body()), checkpoint.order)
+        while cursor.left():
+            kind, content = cursor.u8(), cursor.string()
+            self.take(kind, Cursor(memoryview(content), checkpoint.order))
+        if self.bases is None or self.span is None:
+            raise Damaged("a checkpoint without bases or span")
+
+    def take(self, kind, cursor):
+        known = {0x41: self.on_strings, 0x42: self.on_frames,
+                 0x43: self.on_bases, 0x44: self.on_span,
+                 0x45: self.on_header, 0x06: self.on_threads,
+                 0x07: self.on_meta, 0x08: self.on_counts, 0x09: self.on_gc,
+                 0x0A: self.on_tasks, 0x0B: self.on_marks}
+        if kind in known:
+            known[kind](cursor)
+        elif kind & 0x40:
+            raise Newer(f"record type {kind:#x}")
+
+    def ref(self, cursor):
+        return cursor.varint(), cursor.varint(32)
+
+    def on_strings(self, cursor):
+        first, n = cursor.varint(32), cursor.count(1)
+        self.names.put(self.names.strings, first,
+                       [cursor.string() for _ in range(n)])
+
+    def on_frames(self, cursor):
+        first, n = cursor.varint(32), cursor.count(8)
+        for i in range(first, first + n):
+            frame = read_frame(cursor, self.names.strings)
+            self.names.put(self.names.frames, i, [frame])
+            self.names.first_line[i] = cursor.varint(32)
+
+    def on_bases(self, cursor):
+        self.bases = {}
+        for _ in range(cursor.count(3)):
+            key = self.ref(cursor)
+            if key in self.bases:
+                raise Damaged("two bases of one thread")
+            self.bases[key] = cursor.varint()
+
+    def on_span(self, cursor):
+        self.span = tuple(cursor.varint() for _ in range(6))
+
+    def on_header(self, cursor):
+        self.header = cursor.bytes(64)
+
+    def on_threads(self, cursor):
+        for _ in range(cursor.count(4)):
+            key, flags, name = self.ref(cursor), cursor.u8(), cursor.string()
+            thread = self.profile.thread(*key)
+            thread.main, thread.name = flags & 1, name
+
+    def on_meta(self, cursor):
+        for _ in range(cursor.count(2)):
+            key = cursor.string()
+            self.profile.meta[key] = cursor.string()
+
+    def on_counts(self, cursor):
+        for _ in range(cursor.count(4)):
+            key = (*self.ref(cursor), cursor.varint(32))
+            self.profile.counts[key] = cursor.varint()
+
+    def on_gc(self, cursor):
+        for _ in range(cursor.count(10)):
+            self.profile.gc.append(
+                (cursor.varint(32), cursor.varint(32),
+                 *(cursor.varint() for _ in range(8))))
+
+    def on_tasks(self, cursor):
+        for _ in range(cursor.count(6)):
+            key, time = cursor.varint(), cursor.varint()
+            ref, name = self.ref(cursor), cursor.string()
+            parents = tuple(cursor.varint() for _ in range(cursor.count(1)))
+            if ref != NO_THREAD:
+                self.profile.thread(*ref)
+            self.profile.tasks.append((key, time, ref, name, parents))
+
+    def on_marks(self, cursor):
+        for _ in range(cursor.count(4)):
+            kind, time = cursor.varint(32), cursor.varint()
+            self.profile.marks.append((kind, time, cursor.varint(),
+                                       cursor.string()))
+
+    def tell(self, data):
+        """Check and decode the records: all of them or, on a fault, none."""
+        checkpoint = self.checkpoint
+        frame = data[checkpoint.data_at:checkpoint.at]
+        if checkpoint.data_len != len(frame) or \
+                xxh64(frame) != checkpoint.data_check:
+            raise Damaged(f"segment {checkpoint.number}: data checksum")
+        end, size = zstd_frame_end(data, checkpoint.data_at)
+        if size is None:
+            size = 0  # 5.1: only a segment without records has no size
+        if end != checkpoint.at or size != self.span[5]:
+            raise Damaged(f"segment {checkpoint.number}: another data frame")
+        told = []
+        records = Records(checkpoint.order, self.names.frames,
+                          lambda *run: told.append(run))
+        records.states = {k: State(base) for k, base in self.bases.items()}
+        records.read(unzstd(frame, size))
+        if records.order_seen != list(self.bases):
+            raise Damaged("other threads than the bases name")
+        self.check_span(told)
+        for key, stack, samples in told:
+            self.profile.thread(*key).add(stack, samples)
+
+    def check_span(self, told):
+        times = [t for _, _, samples in told for t, _ in samples]
+        want = (min(times, default=0), max(times, default=0), len(times))
+        if self.span[:3] != want:
+            raise Damaged("another span than the checkpoint says")
+
+
+class Decoder:
+    def __init__(self, data):
+        self.data, self.header = data, Header(data)
+        self.profile, self.names = Profile(), Names()
+        self.profile.start = self.header.told()
+        self.fault = None
+
+    def note(self, fault):
+        """The first fault is the answer; damage outranks a cut."""
+        if self.fault is None or (isinstance(self.fault, Cut) and
+                                  isinstance(fault, Damaged)):
+            self.fault = fault
+
+    def decode(self):
+        index = self.find_index()
+        if index:
+            self.finished(index)
+        elif self.header.strings and not self.next_checkpoint(64):
+            self.plain()
+        else:
+            self.recover()
+        self.fill()
+        return self.profile
+
+    def fill(self):
+        strings = self.names.strings
+        self.profile.strings = [strings[i] for i in sorted(strings)]
+        self.profile.frames = self.names.told()
+        if self.fault:
+            self.profile.state = type(self.fault).__name__.lower()
+
+    # --- files of CPython: sections 4 and 7.1
+
+    def end(self):
+        """4.5, 4.6: (footer, statistics or None, where the end begins)."""
+        if len(self.data) < 96:
+            raise Cut("no footer")
+        n_strings, n_frames, size, zero = struct.unpack_from(
+            self.header.order + "IIQ16s", self.data, len(self.data) - 32)
+        if size != len(self.data) or any(zero):
+            raise Damaged("the footer has another file size")
+        begin = len(self.data) - 32
+        stats = None
+        tag, version, length = struct.unpack_from(
+            self.header.order + "8sII", self.data, begin - 16)
+        if tag == b"TACHSTAT" and version == 1 and length in (32, 56):
+            begin -= length
+            values = struct.unpack_from(
+                self.header.order + ("2d" if length == 32 else "4dII"),
+                self.data, begin)
+            stats = (*values[:2], 0.0, 0.0, 0)
+            if length == 56:
+                if values[5]:
+                    raise Damaged("reserved word of the statistics")
+                stats = values[:5]
+        return (n_strings, n_frames), stats, begin
+
+    def plain(self):
+        header = self.header
+        footer, self.profile.stats, begin = self.end()
+        if not 64 <= header.strings <= header.frames <= begin:
+            raise Damaged("tables beyond the file")
+        if self.names.from_tables(self.data, header, footer) > begin:
+            raise Damaged("the frame table runs into the statistics")
+        region = self.data[64:header.strings]
+        if header.compression == 1:
+            region = unzstd(region, 1 << 30)
+        elif header.compression:
+            raise Newer(f"compression {header.compression}")
+        records = Records(header.order, self.names.frames,
+                          lambda k, *run: self.profile.thread(*k).add(*run))
+        records.read(region)
+        if self.profile.samples() != header.samples or \
+                len(self.profile.threads) > header.threads:
+            raise Damaged("other counts than the header declares")
+
+    # --- files with segments: sections 5 to 7
+
+    def find_index(self):
+        """6: (index, where it begins, where the end begins) or None."""
+        try:
+            _, _, begin = self.end()
+        except Fault:
+            return None
+        if begin < 64 + 56 or self.data[begin - 8:begin] != b"PYRECIDX":
+            return None
+        length, = struct.unpack_from(self.header.order + "Q", self.data,
+                                     begin - 16)
+        if not 57 <= length <= begin - 64:
+            self.note(Damaged("the index is longer than the file"))
+            return None
+        index = bytearray(self.data[begin - length:begin])
+        check, = struct.unpack_from(self.header.order + "Q", index, 8)
+        index[8:16] = bytes(8)
+        if index[:4] != b"PRIX" or xxh64(index) != check:
+            self.note(Damaged("index: checksum"))
+            return None
+        if index[4] > 1:
+            raise Newer("the index")
+        return index, begin - length, begin
+
+    def finished(self, found):
+        index, index_at, begin = found
+        header, data = self.header, self.data
+        cursor = Cursor(memoryview(index)[:-16], header.order)
+        *_, r0, r1 = cursor.fixed("4s4B")
+        _, header_check, tables_check, end_check = cursor.fixed("4Q")
+        if r0 or r1:
+            self.note(Damaged("reserved bytes of the index"))
+        if xxh64(data[begin:]) != end_check:
+            self.note(Damaged("end: checksum"))
+        if xxh64(data[:64]) != header_check:
+            self.note(Damaged("header: checksum"))
+        elif xxh64(data[header.strings:index_at]) != tables_check:
+            self.note(Damaged("tables: checksum"))
+        else:
+            footer, self.profile.stats, _ = self.end()
+            try:
+                self.names.from_tables(data, header, footer)
+                return self.by_index(cursor)
+            except Damaged as fault:
+                self.note(fault)
+        return self.recover()
+
+    def by_index(self, cursor):
+        at = 64
+        for number in range(cursor.count(5)):
+            frame, skip, first, span, n = (cursor.varint() for _ in range(5))
+            try:
+                checkpoint = self.checkpoint(at, at + frame, number)
+                segment = Segment(checkpoint, self.names, self.profile)
+                if checkpoint.end != at + frame + skip or \
+                        segment.span[:3] != (first, first + span, n):
+                    raise Damaged("index and checkpoint differ")
+                segment.tell(self.data)
+            except (Cut, Damaged) as fault:
+                self.note(Damaged(*fault.args))
+            at += frame + skip
+        if at != self.header.strings or cursor.left():
+            self.note(Damaged("the index does not fill the sample region"))
+        if not self.fault and self.profile.samples() != self.header.samples:
+            self.note(Damaged("other counts than the header declares"))
+
+    def checkpoint(self, data_at, at, number):
+        checkpoint = Checkpoint(self.data, at, self.header.order)
+        if checkpoint.number != number or checkpoint.data_at != data_at:
+            raise Damaged("a checkpoint of another place")
+        return checkpoint
+
+    def next_checkpoint(self, at):
+        """The first whole checkpoint at or behind `at`, or None."""
+        while (at := self.data.find(b"PRCK", at)) >= 0:
+            try:
+                return Checkpoint(self.data, at - 8, self.header.order)
+            except (Cut, Damaged):
+                at += 1
+        return None
+
+    def recover(self):
+        """7.4: what is whole, checkpoint by checkpoint."""
+        at, number = 64, 0
+        while at < len(self.data):
+            try:
+                end, _ = zstd_frame_end(self.data, at)
+                checkpoint = self.checkpoint(at, end, number)
+            except (Cut, Damaged) as fault:
+                checkpoint = self.next_checkpoint(at)
+                self.note(Damaged(*fault.args) if checkpoint else fault)
+                if not checkpoint:
+                    break
+            self.recover_segment(checkpoint)
+            at, number = checkpoint.end, checkpoint.number + 1
+        if self.header.strings:
+            self.note(Damaged("finished, but not whole"))
+        self.note(Cut("never finished"))
+
+    def recover_segment(self, checkpoint):
+        try:
+            segment = Segment(checkpoint, self.names, self.profile)
+            if checkpoint.number == 0:
+                self.check_header(segment.header)
+            segment.tell(self.data)
+        except (Cut, Damaged) as fault:
+            self.note(Damaged(*fault.args))
+
+    def check_header(self, first):
+        """The copy in segment 0 is right where the header is not."""
+        if first is None:
+            raise Damaged("segment 0 has no header")
+        if first != self.header.raw:
+            self.header = Header(first)
+            self.profile.start = self.header.told()
+            self.note(Damaged("the header differs from its copy"))
+
+
+def decode(data):
+    """The profile in `data`; Foreign and Newer, and a Cut or Damaged file
+    without any whole part, raise."""
+    return Decoder(data).decode()
+
+
+def main(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        profile = decode(data)
+    except Fault as fault:
+        name = type(fault).__name__.lower()
+        print(f"decoder: {path}: {name}: {fault}", file=sys.stderr)
+        return 3 if isinstance(fault, (Cut, Damaged)) else 1
+    sys.stdout.write(profile.json())
+    return 0 if profile.state == "finished" else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,391 @@
+/*
+ * feed.c - sink text (canon.py) from stdin into a file, by the library's
+ * writer.
+ *
+ *     feed FILE COMPRESSION LEVEL SEGMENT_BYTES CHECKPOINT_US < TEXT
+ *
+ * COMPRESSION is a pf_compression, the rest as pf_writer_opts.  A line
+ * "abort" ends the file as a fault would; otherwise the end of the text
+ * finishes it.  The text is the tests' own: a wrong word is a usage error.
+ */
+#include <pyrec/base.h>
+#include <pyrec/writer.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One line's words, taken from the left. */
+typedef struct words {
+    char *rest;
+    bool bad; /* a word was missing or no number */
+} words;
+
+static char *
+next_word(words *w)
+{
+    char *word = strtok_r(NULL, " \n", &w->rest);
+    w->bad = w->bad || !word;
+    return word;
+}
+
+static uint64_t
+next_u64(words *w)
+{
+    char *end = NULL;
+    const char *word = next_word(w);
+    if (!word)
+        return 0;
+    errno = 0;
+    uint64_t value = strtoull(word, &end, 10);
+    w->bad = w->bad || errno || *end;
+    return value;
+}
+
+static uint32_t
+next_u32(words *w)
+{
+    uint64_t value = next_u64(w);
+    w->bad = w->bad || value > UINT32_MAX;
+    return (uint32_t)value;
+}
+
+static int32_t
+next_i32(words *w)
+{
+    char *end = NULL;
+    const char *word = next_word(w);
+    if (!word)
+        return 0;
+    long value = strtol(word, &end, 10);
+    w->bad = w->bad || *end || value < INT32_MIN || value > INT32_MAX;
+    return (int32_t)value;
+}
+
+static double
+next_double(words *w)
+{
+    char *end = NULL;
+    const char *word = next_word(w);
+    if (!word)
+        return 0;
+    double value = strtod(word, &end);
+    w->bad = w->bad || *end;
+    return value;
+}
+
+static uint32_t
+next_thread(words *w)
+{
+    if (w->rest && w->rest[0] == '-') {
+        next_word(w);
+        return PR_NO_THREAD;
+    }
+    return next_u32(w);
+}
+
+/* Decode a word of hexadecimal in place and terminate it. */
+static char *
+next_bytes(words *w, size_t *ret_len)
+{
+    char *word = next_word(w);
+    *ret_len = 0;
+    if (!word)
+        return NULL;
+    size_t n = strcmp(word, "-") == 0 ? 0 : strlen(word) / 2;
+    for (size_t i = 0; i < n; i++) {
+        char pair[3] = {word[2 * i], word[2 * i + 1], 0};
+        word[i] = (char)strtoul(pair, NULL, 16);
+    }
+    word[n] = 0;
+    *ret_len = n;
+    return word;
+}
+
+/* Growing arrays for what a line holds; one of each for all lines. */
+typedef struct arrays {
+    uint32_t *id;
+    uint64_t *time;
+    uint8_t *status;
+    size_t id_cap, time_cap, status_cap;
+} arrays;
+
+static pr_code
+wrong(const char *op, pr_err *err)
+{
+    return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "wrong %s line", op);
+}
+
+static pr_code
+feed_start(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    pr_start start = {0};
+    start.start_us = next_u64(w);
+    start.wall_us = next_u64(w);
+    start.interval_us = next_u64(w);
+    for (int i = 0; i < 3; i++)
+        start.python[i] = (uint8_t)next_u32(w);
+    start.mode = (pr_mode)next_u32(w);
+    start.capture = next_u32(w);
+    if (w->bad)
+        return wrong("start", err);
+    return PR_SINK_CALL(sink, start, &start, err);
+}
+
+static pr_code
+feed_meta(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    size_t key_len, len;
+    const char *key = next_bytes(w, &key_len);
+    const char *value = next_bytes(w, &len);
+    if (w->bad)
+        return wrong("meta", err);
+    return PR_SINK_CALL(sink, meta, key, value, len, err);
+}
+
+static pr_code
+feed_string(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    size_t len;
+    const char *bytes = next_bytes(w, &len);
+    if (w->bad)
+        return wrong("string", err);
+    return PR_SINK_CALL(sink, string, bytes, len, err);
+}
+
+static pr_code
+feed_frame(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    pr_frame frame = {0};
+    frame.file = next_u32(w);
+    frame.func = next_u32(w);
+    frame.line = next_i32(w);
+    frame.end_line = next_i32(w);
+    frame.column = next_i32(w);
+    frame.end_column = next_i32(w);
+    frame.first_line = next_i32(w);
+    frame.opcode = (uint8_t)next_u32(w);
+    if (w->bad)
+        return wrong("frame", err);
+    return PR_SINK_CALL(sink, frame, &frame, err);
+}
+
+static pr_code
+feed_thread(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    pr_thread thread = {0};
+    thread.tid = next_u64(w);
+    thread.interp = next_u32(w);
+    thread.is_main = (uint8_t)next_u32(w);
+    thread.name = next_bytes(w, &thread.name_len);
+    if (w->bad)
+        return wrong("thread", err);
+    return PR_SINK_CALL(sink, thread, &thread, err);
+}
+
+static pr_code
+feed_rename(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    size_t len;
+    uint32_t thread = next_u32(w);
+    const char *name = next_bytes(w, &len);
+    if (w->bad)
+        return wrong("rename", err);
+    return PR_SINK_CALL(sink, rename, thread, name, len, err);
+}
+
+static pr_code
+feed_delta(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    pr_delta delta = {0};
+    delta.thread = next_u32(w);
+    delta.keep = next_u32(w);
+    delta.n_push = next_u32(w);
+    if (w->bad || !pr_grow(&a->id, &a->id_cap, delta.n_push, sizeof *a->id))
+        return wrong("delta", err);
+    for (uint32_t i = 0; i < delta.n_push; i++)
+        a->id[i] = next_u32(w);
+    delta.n = next_u32(w);
+    if (w->bad || !pr_grow(&a->time, &a->time_cap, delta.n, sizeof *a->time) ||
+        !pr_grow(&a->status, &a->status_cap, delta.n, sizeof *a->status))
+        return wrong("delta", err);
+    for (uint32_t i = 0; i < delta.n; i++) {
+        a->time[i] = next_u64(w);
+        a->status[i] = (uint8_t)next_u32(w);
+    }
+    if (w->bad)
+        return wrong("delta", err);
+    delta.push = a->id;
+    delta.time_us = a->time;
+    delta.status = a->status;
+    return PR_SINK_CALL(sink, delta, &delta, err);
+}
+
+static pr_code
+feed_count(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    pr_count count = {0};
+    count.thread = next_thread(w);
+    count.kind = next_u32(w);
+    count.value = next_u64(w);
+    if (w->bad)
+        return wrong("count", err);
+    return PR_SINK_CALL(sink, count, &count, err);
+}
+
+static pr_code
+feed_gc(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    pr_gc_event gc = {0};
+    gc.interp = next_u32(w);
+    gc.generation = next_u32(w);
+    gc.start_us = next_u64(w);
+    gc.stop_us = next_u64(w);
+    gc.collections = next_u64(w);
+    gc.collected = next_u64(w);
+    gc.uncollectable = next_u64(w);
+    gc.candidates = next_u64(w);
+    gc.heap_size = next_u64(w);
+    gc.duration_ns = next_u64(w);
+    if (w->bad)
+        return wrong("gc", err);
+    return PR_SINK_CALL(sink, gc, &gc, err);
+}
+
+static pr_code
+feed_task(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    pr_task task = {0};
+    task.key = next_u64(w);
+    task.time_us = next_u64(w);
+    task.thread = next_thread(w);
+    task.name = next_bytes(w, &task.name_len);
+    task.n_parents = next_u32(w);
+    if (w->bad ||
+        !pr_grow(&a->time, &a->time_cap, task.n_parents, sizeof *a->time))
+        return wrong("task", err);
+    for (uint32_t i = 0; i < task.n_parents; i++)
+        a->time[i] = next_u64(w);
+    if (w->bad)
+        return wrong("task", err);
+    task.parent = a->time;
+    return PR_SINK_CALL(sink, task, &task, err);
+}
+
+static pr_code
+feed_mark(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    pr_mark mark = {0};
+    mark.kind = next_u32(w);
+    mark.time_us = next_u64(w);
+    mark.end_us = next_u64(w);
+    mark.text = next_bytes(w, &mark.text_len);
+    if (w->bad)
+        return wrong("mark", err);
+    return PR_SINK_CALL(sink, mark, &mark, err);
+}
+
+static pr_code
+feed_stats(pr_sink *sink, words *w, arrays *a, pr_err *err)
+{
+    (void)a;
+    pr_stats stats = {0};
+    stats.duration_s = next_double(w);
+    stats.rate_hz = next_double(w);
+    stats.error_percent = next_double(w);
+    stats.missed_percent = next_double(w);
+    stats.known = next_u32(w) | PR_STATS_PRESENT;
+    if (w->bad)
+        return wrong("stats", err);
+    return PR_SINK_CALL(sink, stats, &stats, err);
+}
+
+static const struct {
+    const char *op;
+    pr_code (*feed)(pr_sink *, words *, arrays *, pr_err *);
+} calls[] = {
+    {"start", feed_start}, {"meta", feed_meta},     {"string", feed_string},
+    {"frame", feed_frame}, {"thread", feed_thread}, {"rename", feed_rename},
+    {"delta", feed_delta}, {"count", feed_count},   {"gc", feed_gc},
+    {"task", feed_task},   {"mark", feed_mark},     {"stats", feed_stats},
+};
+
+static pr_code
+feed_line(pr_sink *sink, char *line, arrays *a, pr_err *err)
+{
+    words w = {NULL, false};
+    const char *op = strtok_r(line, " \n", &w.rest);
+    for (size_t i = 0; op && i < sizeof calls / sizeof *calls; i++) {
+        if (strcmp(op, calls[i].op) == 0)
+            return calls[i].feed(sink, &w, a, err);
+    }
+    return wrong(op ? op : "empty", err);
+}
+
+/* PR_END: the text ends in "abort". */
+static pr_code
+feed_lines(pr_sink *sink, pr_err *err)
+{
+    pr_code rc = PR_OK;
+    char *line = NULL;
+    size_t cap = 0;
+    arrays a = {0};
+    while (rc == PR_OK && getline(&line, &cap, stdin) > 0) {
+        if (strcmp(line, "abort\n") == 0)
+            rc = PR_END;
+        else
+            rc = feed_line(sink, line, &a, err);
+    }
+    free(a.id);
+    free(a.time);
+    free(a.status);
+    free(line);
+    return rc;
+}
+
+static pr_code
+feed(const char *path, const pf_writer_opts *opts, pr_err *err)
+{
+    pr_sink *sink;
+    pr_code rc = pf_writer_open(path, opts, &sink, err);
+    if (rc)
+        return rc;
+    rc = feed_lines(sink, err);
+    if (rc == PR_OK)
+        return sink->ops->finish(sink, err);
+    sink->ops->abort(sink);
+    return rc == PR_END ? PR_OK : rc;
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc != 6) {
+        fprintf(stderr, "usage: feed FILE COMPRESSION LEVEL SEGMENT_BYTES "
+                        "CHECKPOINT_US\n");
+        return pr_exit_status(PR_USAGE);
+    }
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    opts.compression = (pf_compression)atoi(argv[2]);
+    opts.level = atoi(argv[3]);
+    opts.segment_bytes = (uint32_t)strtoul(argv[4], NULL, 10);
+    opts.checkpoint_us = (uint32_t)strtoul(argv[5], NULL, 10);
+    opts.force = 1;
+    pr_err err = PR_ERR_INIT;
+    pr_code rc = feed(argv[1], &opts, &err);
+    if (rc) {
+        char line[1024];
+        pr_err_format(&err, line, sizeof line);
+        fprintf(stderr, "feed: %s\n", line);
+    }
+    return pr_exit_status(rc);
+}
