@@ -116,6 +116,8 @@ unit: $(UNIT) ## build and run the unit tests
 	$(Q)set -e; for t in $(UNIT); do $$t; done
 
 # --- what a stranger types ---------------------------------------------------
+# The tests are run by the system's Python; a pyenv's may lack modules.
+PYTHON3 ?= $(firstword $(wildcard /usr/bin/python3) python3)
 JOBS  ?= $(shell nproc 2>/dev/null || echo 2)
 SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 ASAN   = SAN=address,undefined B=$(B)/address-undefined
@@ -132,21 +134,21 @@ check: ## every test that needs no heavy peer; installs what is missing
 	$(SUBMAKE) test-programs WERROR=1
 	$(SUBMAKE) test-programs WERROR=1 $(ASAN)
 	sh tests/setup/interpreters.sh $(B)/interpreters.env
-	python3 tests/run --build $(B) lint unit corpus sanitized cli interop live
+	$(PYTHON3) tests/run --build $(B) lint unit corpus sanitized cli interop live
 
 .PHONY: check-peers
 check-peers: ## browser, schema, old Pythons, big-endian, free-threaded; installs them
 	sh tests/setup/packages.sh build check peers
 	$(SUBMAKE) test-programs WERROR=1
 	sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env
-	python3 tests/run --build $(B) peers free-threaded
+	$(PYTHON3) tests/run --build $(B) peers free-threaded
 
 .PHONY: bench
 bench: ## speed and size against CPython 3.15 in the same run
 	sh tests/setup/packages.sh build check
 	$(SUBMAKE) test-programs
 	sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env
-	python3 tests/run --build $(B) --serial --show bench
+	$(PYTHON3) tests/run --build $(B) --serial --show bench
 
 .PHONY: fuzz
 T    ?= reader
@@ -161,7 +163,7 @@ fuzz: ## libFuzzer on tests/fuzz/fuzz_$(T).c for $(SECS) seconds; needs clang
 
 .PHONY: lint
 lint: ## include rule, formatting, shell scripts
-	python3 tests/run --build $(B) lint
+	$(PYTHON3) tests/run --build $(B) lint
 
 .PHONY: format
 format: ## clang-format the tree

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck over every shell script, where it is installed.
+# Every shell script passes shellcheck, where it is installed.
 cd "$(dirname "$0")/../.." || exit 1
 command -v shellcheck >/dev/null || {
     echo "ok shell scripts # SKIP no shellcheck here"

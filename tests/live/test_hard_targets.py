@@ -1,0 +1,133 @@
+"""Programs that make a recorder's life hard."""
+
+import re
+import subprocess
+
+import live
+from live import expect
+
+
+def recorded(python, program, *arguments, options=(), seconds=2, status=0):
+    with live.Target(python, program, *arguments) as target:
+        live.record(target, "run.bin", *options, seconds=seconds)
+        return target.portrait, live.Database("run.bin", status=status)
+
+
+@live.each_python
+def a_stack_of_20000_frames_keeps_both_ends_around_a_marker(python):
+    told, database = recorded(python, "deep.py", 20000)
+    stacks = list(database.stacks())
+    total = sum(n for _, n, _ in stacks)
+    whole = 0
+    for _, n, stack in stacks:
+        marker = [re.fullmatch(r"<(\d+) frames omitted>", name)
+                  for name in stack]
+        omitted = [int(match.group(1)) for match in marker if match]
+        if len(omitted) != 1:
+            continue
+        expect(len(stack) - 1 + omitted[0] in (told["depth"], told["depth"] + 1),
+               "%d frames and %d omitted", len(stack) - 1, omitted[0])
+        expect(stack[0] == "<module>", "%s at the bottom", stack[0])
+        whole += n if stack[-1] in ("bottom", "over") else 0
+    expect(whole >= 0.95 * total, "%d of %d samples are whole", whole, total)
+    expect(total > 500, "only %d samples in 2 s", total)
+
+
+@live.each_python
+def names_that_no_format_likes_are_recorded_and_shown(python):
+    told, database = recorded(python, "names.py")
+    shown = {name for name, in database.rows("SELECT qualname FROM function")}
+    for name in told["names"]:
+        # what is no character is shown as the replacement character
+        wanted = re.sub("[\ud800-\udfff]", "\ufffd+", re.escape(name))
+        expect(any(re.fullmatch(wanted, have, re.DOTALL) for have in shown),
+               "no %r", name[:40])
+    text = live.succeed(live.PYCONV, "run.bin", "--to", "collapsed", "-o",
+                        "-").stdout
+    for line in text.splitlines():
+        expect(re.fullmatch(r".* \d+", line), "no count in %r", line[-60:])
+    live.succeed(live.PYCONV, "run.bin", "--to", "pstats", "-o", "p.pstats")
+    live.succeed(live.PYCONV, "run.bin", "--to", "speedscope", "-o",
+                 "p.json")
+
+
+@live.each_python
+def a_thread_that_ends_costs_the_others_nothing(python):
+    told, database = recorded(python, "churn.py", options=("-r", "2k"))
+    rows = database.rows("SELECT samples, lost FROM thread WHERE tid = ?",
+                         told["stays"])
+    expect(len(rows) == 1, "the thread that stays is told %d times", len(rows))
+    samples, lost = rows[0]
+    expect(samples > 1500, "only %d samples of it", samples)
+    expect((lost or 0) <= 0.05 * samples, "%s lost beside %d", lost, samples)
+
+
+@live.each_python
+def two_thousand_idle_threads_cost_no_tick(python):
+    told, database = recorded(python, "many.py", 2000, options=("-r", "100"),
+                              seconds=3)
+    idle = dict(database.rows("SELECT tid, samples FROM thread"))
+    unseen = [tid for tid in told["idle"] if idle.get(tid, 0) < 240]
+    expect(not unseen, "%d threads have fewer than 240 samples of 300",
+           len(unseen))
+
+
+@live.each_python
+def sub_interpreters_are_told_apart(python):
+    told, database = recorded(python, "interpreters.py")
+    seen = database.rows(
+        "SELECT interp, count(DISTINCT tid) FROM thread WHERE samples > 0"
+        " GROUP BY interp")
+    expect(len(seen) == told["interpreters"], "interpreters %s", seen)
+    functions = {name for name, in
+                 database.rows("SELECT qualname FROM function")}
+    expect({"in_main", "in_sub"} <= functions, "functions %s", functions)
+
+
+@live.each_python
+def an_exec_is_noticed_marked_and_recorded_on(python):
+    with live.Target(python, "exec.py") as target:
+        recorder = subprocess.Popen(
+            [live.PYREC, "-p", str(target.pid), "-o", "run.bin"],
+            stderr=subprocess.PIPE, text=True)
+        live.wait_until(lambda: live.size("run.bin") > 64, "the first segment")
+        target.process.stdin.write(b"now\n")
+        target.process.stdin.flush()
+        again = target.read_portrait("exec.py")
+        expect(again["again"] and again["pid"] == target.pid, "not itself")
+        before = live.size("run.bin")
+        live.wait_until(lambda: live.size("run.bin") > before + 1, "a segment more")
+        recorder.terminate()
+        _, stderr = recorder.communicate(timeout=live.PATIENCE)
+    expect(recorder.returncode == 0, "status %d: %s", recorder.returncode,
+           stderr)
+    database = live.Database("run.bin")
+    functions = {name for name, in
+                 database.rows("SELECT qualname FROM function")}
+    expect({"before", "after"} <= functions, "functions %s", functions)
+    marks = database.value("SELECT count(*) FROM event WHERE kind = 'exec'")
+    expect(marks == 1, "%d marks", marks)
+
+
+@live.each_python
+def a_line_table_of_any_size_gives_the_right_line(python):
+    told, database = recorded(python, "line_table.py", 40000)
+    lines = {line for line, in database.rows(
+        "SELECT DISTINCT line FROM frame JOIN function"
+        " ON function.id = frame.function_id WHERE qualname = 'large'")}
+    expect(lines and lines <= set(told["lines"]), "lines %s of %s",
+           sorted(lines)[:10], told["lines"])
+
+
+@live.each_python
+def a_second_recorder_sees_the_same(python):
+    with live.Target(python, "plain.py") as target:
+        for i in range(2):
+            live.record(target, "run%d.bin" % i, seconds=1)
+    seen = [set(live.Database("run%d.bin" % i).rows(
+        "SELECT qualname, path FROM function JOIN file"
+        " ON file.id = function.file_id")) for i in range(2)]
+    expect(seen[0] == seen[1], "differ: %s", seen[0] ^ seen[1])
+
+
+live.run()

@@ -1,0 +1,104 @@
+"""Recordings of a program that says what it is: all names, files and lines
+are its own, and every output of the file tells the same."""
+
+import collections
+
+import live
+from live import expect
+
+
+def profile_of(python, program, name="run.bin", *options, seconds=2):
+    with live.Target(python, program) as target:
+        live.record(target, name, *options, seconds=seconds)
+        return target.portrait
+
+
+@live.each_python
+def functions_files_and_lines_are_the_programs_own(python):
+    told = profile_of(python, "plain.py")
+    known = {(f["file"], f["name"], f["first"]): set(f["lines"])
+             for f in told["functions"]}
+    database = live.Database("run.bin")
+    seen = set()
+    for file, name, first, line in database.rows(
+            "SELECT path, qualname, first_line, line FROM frame"
+            " JOIN function ON function.id = frame.function_id"
+            " JOIN file ON file.id = function.file_id"):
+        expect((file, name, first) in known,
+               "the program has no %s in %s at line %s", name, file, first)
+        expect(line in known[file, name, first],
+               "%s has no line %s", name, line)
+        seen.add(name)
+    expect(seen == set(told["seen"]), "not seen: %s",
+           set(told["seen"]) ^ seen)
+
+
+@live.each_python
+def every_caller_of_a_function_is_one_the_program_has(python):
+    told = profile_of(python, "plain.py")
+    edges = set(map(tuple, told["edges"]))
+    threads = dict(live.Database("run.bin").rows("SELECT id, tid FROM thread"))
+    root = {told["main_thread"]: "<module>",
+            told["worker_thread"]: "Thread._bootstrap"}
+    expect(set(threads.values()) == set(root), "threads %s", threads)
+    for thread, _, stack in live.Database("run.bin").stacks():
+        if not stack:
+            continue
+        expect(stack[0] == root[threads[thread]], "%s at the bottom of %s",
+               stack[0], threads[thread])
+        for edge in zip(stack, stack[1:]):
+            expect(edge in edges, "%s never calls %s", *edge)
+
+
+@live.each_python
+def the_main_thread_is_known_as_such(python):
+    told = profile_of(python, "plain.py")
+    mains = live.Database("run.bin").rows(
+        "SELECT tid FROM thread WHERE is_main = 1")
+    expect(mains == [(told["main_thread"],)], "main threads: %s", mains)
+
+
+@live.each_python
+def all_outputs_count_the_same_samples(python):
+    profile_of(python, "plain.py")
+    samples = live.header_samples("run.bin")
+    # two threads at 1 kHz for 2 s, on a machine that does other things too
+    expect(samples > 2000, "only %d samples", samples)
+    database = live.Database("run.bin")
+    for table in ("run", "node_self"):
+        expect(database.value("SELECT sum(n) FROM " + table) == samples,
+               "%s counts other samples than the header", table)
+    threads = database.value("SELECT sum(samples) FROM thread")
+    expect(threads == samples, "thread counts %d of %d", threads, samples)
+    collapsed = live.succeed(live.PYCONV, "run.bin", "--to", "collapsed",
+                             "-o", "-").stdout
+    counted = sum(int(line.rsplit(" ", 1)[1])
+                  for line in collapsed.splitlines())
+    expect(counted == samples, "collapsed counts %d of %d", counted, samples)
+
+
+@live.each_python
+def stock_replay_makes_the_same_collapsed_stacks(python):
+    if not live.STOCK:
+        raise live.Skip("no CPython 3.15 as peer")
+    profile_of(python, "plain.py")
+    live.succeed(live.STOCK, "-m", "profiling.sampling", "replay",
+                 "--collapsed", "-o", "stock.txt", "run.bin")
+    live.succeed(live.PYCONV, "run.bin", "--to", "collapsed", "--style",
+                 "stock", "-o", "ours.txt")
+    with open("stock.txt", "rb") as stock, open("ours.txt", "rb") as ours:
+        expect(stock.read() == ours.read(), "stock.txt and ours.txt differ")
+
+
+@live.each_python
+def the_query_program_ranks_functions_as_the_stacks_do(python):
+    profile_of(python, "plain.py")
+    own = collections.Counter()
+    for _, n, stack in live.Database("run.bin").stacks():
+        own[stack[-1]] += n
+    best = own.most_common(1)[0][0]
+    told = live.succeed(live.PYQUERY, "run.bin", "top 1 by self").stdout
+    expect(best in told, "%s is first, and not in: %s", best, told)
+
+
+live.run()

@@ -1,0 +1,193 @@
+"""What cannot work says why in one line, with the exit status of the README's
+table, and harms nothing that was there."""
+
+import os
+import resource
+import shutil
+import subprocess
+
+import live
+from live import expect
+
+FAILED, USAGE, PART, NO_PROCESS, NOT_PYTHON, DENIED = 1, 2, 3, 7, 8, 9
+PYTHON = next(python for python in live.PYTHONS.values() if python)
+
+
+def refused(done, status, *words):
+    """One line on stderr, with these words; this exit status."""
+    expect(done.returncode == status, "status %d, not %d: %s",
+           done.returncode, status, done.stderr)
+    expect(live.one_line(done.stderr), "not one line: %r", done.stderr)
+    for word in words:
+        expect(word in done.stderr, "no %r in: %s", word, done.stderr)
+    expect(done.stdout == "", "on stdout: %s", done.stdout)
+
+
+def ended_pid():
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+@live.once
+def a_pid_that_does_not_exist_is_status_7():
+    pid = ended_pid()
+    refused(live.call(live.PYREC, "-p", pid, "-o", "run.bin"), NO_PROCESS,
+            str(pid))
+    expect(not os.path.exists("run.bin"), "a file is left behind")
+
+
+@live.once
+def a_process_that_ended_and_was_not_waited_for_is_status_7():
+    process = subprocess.Popen(["true"])
+    with open("/proc/%d/stat" % process.pid) as stat:
+        live.wait_until(lambda: stat.seek(0) == 0 and
+                        stat.read().rsplit(")", 1)[1].split()[0] == "Z",
+                        "true ends")
+    refused(live.call(live.PYREC, "-p", process.pid, "-o", "run.bin"),
+            NO_PROCESS, str(process.pid))
+    process.wait()
+
+
+@live.once
+def a_pid_that_is_no_number_is_a_usage_error():
+    for pid in "abc", "0", "-1", "12x", "99999999999", "":
+        refused(live.call(live.PYREC, "-p", pid, "-o", "run.bin"), USAGE)
+
+
+@live.once
+def a_process_that_is_no_python_is_named():
+    process = subprocess.Popen(["sleep", "600"])
+    try:
+        refused(live.call(live.PYREC, "-p", process.pid, "-o", "run.bin"),
+                NOT_PYTHON, "sleep")
+    finally:
+        process.kill()
+        process.wait()
+    expect(not os.path.exists("run.bin"), "a file is left behind")
+
+
+@live.once
+def a_launcher_is_told_apart_from_its_python_child():
+    with open("launch", "w") as script:
+        script.write('#!/bin/sh\n"%s" "$@"\n:\n' % PYTHON)
+    os.chmod("launch", 0o755)
+    with live.Target("./launch", "sleeper.py") as target:
+        refused(live.call(live.PYREC, "-p", target.process.pid, "-o",
+                          "run.bin"), NOT_PYTHON, str(target.pid))
+
+
+@live.once
+def a_process_of_another_user_is_status_9():
+    if os.geteuid() != 0:
+        raise live.Skip("only root can become another user")
+    # where the other user may run the program and write the file
+    os.chmod(".", 0o755)
+    os.mkdir("out")
+    os.chmod("out", 0o777)
+    shutil.copy(live.PYREC, "pyrec")
+    with live.Target(PYTHON, "sleeper.py") as target:
+        done = live.call("setpriv", "--reuid", 65534, "--regid", 65534,
+                         "--clear-groups", "./pyrec", "-p", target.pid, "-o",
+                         "out/run.bin")
+    refused(done, DENIED, str(target.pid))
+
+
+@live.once
+def an_existing_output_is_kept_unless_forced():
+    with open("run.bin", "w") as file:
+        file.write("precious")
+    with live.Target(PYTHON, "sleeper.py") as target:
+        command = [live.PYREC, "-p", target.pid, "-o", "run.bin", "-d", "0.5"]
+        refused(live.call(*command), FAILED, "run.bin", "-f")
+        with open("run.bin") as file:
+            expect(file.read() == "precious", "the file was changed")
+        live.succeed(*command, "-f")
+    expect(live.Database("run.bin").samples() > 0, "no samples")
+
+
+@live.once
+def an_output_that_cannot_be_created_is_told():
+    with live.Target(PYTHON, "sleeper.py") as target:
+        refused(live.call(live.PYREC, "-p", target.pid, "-o",
+                          "no/such/folder/run.bin"), FAILED,
+                "no/such/folder/run.bin")
+
+
+@live.once
+def a_pipe_as_output_is_refused_at_once():
+    os.mkfifo("pipe")
+    with live.Target(PYTHON, "sleeper.py") as target:
+        refused(live.call(live.PYREC, "-p", target.pid, "-o", "pipe", "-f"),
+                USAGE, "pipe")
+        refused(live.call(live.PYREC, "-p", target.pid, "-o", "/dev/full",
+                          "-f"), USAGE, "/dev/full")
+
+
+def small_files():
+    """In the child: no file may grow over this.  Python ignores SIGXFSZ, and
+    so does what it starts without restoring signals."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
+
+
+@live.once
+def a_file_that_may_not_grow_keeps_what_was_whole():
+    with live.Target(PYTHON, "grammar.py", "tree") as target:
+        done = live.call(live.PYREC, "-p", target.pid, "-o", "run.bin", "-r",
+                         "5k", "-d", live.PATIENCE, "-q",
+                         preexec_fn=small_files, restore_signals=False)
+    refused(done, FAILED, "run.bin")
+    database = live.Database("run.bin", status=3)
+    expect(database.samples() > 0, "nothing was kept")
+
+
+@live.once
+def a_full_disk_keeps_what_was_whole():
+    os.mkdir("disk")
+    script = ('mount -t tmpfs -o size=64k none disk && exec "$@"')
+    inside = ["unshare", "--mount", "sh", "-c", script, "sh"]
+    if live.call(*inside, "true").returncode != 0:
+        raise live.Skip("no tmpfs may be mounted here")
+    keep = '"$1" -p "$2" -o disk/run.bin -r 5k -d 60 -q; s=$?; ' \
+           'cp disk/run.bin run.bin; exit $s'
+    with live.Target(PYTHON, "grammar.py", "tree") as target:
+        done = live.call(*inside, "sh", "-c", keep, "sh", live.PYREC,
+                         target.pid)
+    refused(done, FAILED, "disk/run.bin", "space")
+    database = live.Database("run.bin", status=3)
+    expect(database.samples() > 0, "nothing was kept")
+
+
+@live.once
+def what_is_no_profile_is_named():
+    contents = {
+        "empty.bin": (b"", "empty"),
+        "stats.json": (b'{"a": 1}\n', "JSON"),
+        "run.gz": (b"\x1f\x8b\x08" + bytes(40), "gzip"),
+        "program": (b"\x7fELF" + bytes(100), "ELF"),
+        "notes.txt": (b"some words, and then some more of them\n", "text"),
+    }
+    for name, (content, word) in contents.items():
+        with open(name, "wb") as file:
+            file.write(content)
+        refused(live.call(live.PYCONV, name, "--to", "collapsed", "-o", "-"),
+                FAILED, name, word)
+    refused(live.call(live.PYCONV, "absent.bin", "--to", "collapsed", "-o",
+                      "-"), FAILED, "absent.bin")
+
+
+@live.once
+def the_converter_keeps_an_existing_output_unless_forced():
+    with live.Target(PYTHON, "sleeper.py") as target:
+        live.record(target, "run.bin", seconds=0.5)
+    for name in "speedscope", "collapsed", "pstats", "sqlite":
+        with open("out", "w") as file:
+            file.write("precious")
+        command = [live.PYCONV, "run.bin", "--to", name, "-o", "out"]
+        refused(live.call(*command), FAILED, "out", "-f")
+        with open("out") as file:
+            expect(file.read() == "precious", "%s changed the file", name)
+        live.succeed(*command, "-f")
+
+
+live.run()
