@@ -1,0 +1,55 @@
+"""A small program to be recorded: a shop that counts what it sells.
+
+One thread makes orders, another one bills them; it goes on until killed.
+"""
+
+import json
+import queue
+import random
+import threading
+
+ARTICLES = ["tea", "coffee", "żurek", "rye bread", "plum cake"]
+
+
+def random_order(chance):
+    lines = [{"article": chance.choice(ARTICLES), "n": chance.randint(1, 9),
+              "price": chance.randint(100, 2000)} for _ in range(20)]
+    return {"customer": chance.randint(1, 10000), "lines": lines}
+
+
+def take_orders(orders):
+    chance = random.Random(1)
+    while True:
+        orders.put(json.dumps(random_order(chance)))
+
+
+def total(order):
+    return sum(line["n"] * line["price"] for line in order["lines"])
+
+
+def discount(order, turnover):
+    spent = turnover.get(order["customer"], 0)
+    rate = 0
+    while spent > 0 and rate < 50:
+        spent -= 5000
+        rate += 1
+    return rate
+
+
+def bill(orders, turnover):
+    order = json.loads(orders.get())
+    price = total(order) * (100 - discount(order, turnover)) // 100
+    customer = order["customer"]
+    turnover[customer] = turnover.get(customer, 0) + price
+
+
+def main():
+    orders = queue.Queue(maxsize=100)
+    threading.Thread(target=take_orders, args=(orders,), name="orders",
+                     daemon=True).start()
+    turnover = {}
+    while True:
+        bill(orders, turnover)
+
+
+main()

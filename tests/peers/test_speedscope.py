@@ -1,0 +1,93 @@
+"""speedscope's own schema and its own viewer, in a browser, take our files."""
+
+import base64
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "live"))
+import live
+from live import expect
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
+                     os.path.expanduser("~/.cache/pyrec"), "npm")
+RELEASE = os.path.join(CACHE, "node_modules", "speedscope", "dist", "release")
+PACKAGES = ["speedscope@1.25.0", "ajv@8.17.1"]
+BROWSER = ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+           "--disable-quic", "--no-first-run", "--disable-sync",
+           "--disable-background-networking", "--disable-component-update",
+           "--window-size=1200,700", "--virtual-time-budget=8000"]
+PYTHON = next(python for python in live.PYTHONS.values() if python)
+
+
+def install():
+    if not os.path.isdir(RELEASE):
+        live.succeed("npm", "install", "--no-audit", "--no-fund", "--silent",
+                     "--ignore-scripts", "--prefix", CACHE, *PACKAGES)
+
+
+def converted(program):
+    """A recording of a target, as speedscope's JSON."""
+    with live.Target(PYTHON, program) as target:
+        live.record(target, "run.bin", "-f")
+    live.succeed(live.PYCONV, "run.bin", "--to", "speedscope", "-f", "-o",
+                 "run.speedscope.json")
+    return "run.speedscope.json"
+
+
+def valid(path):
+    install()
+    environment = dict(os.environ, NODE_PATH=os.path.join(CACHE,
+                                                          "node_modules"))
+    live.succeed("node", os.path.join(HERE, "schema.js"),
+                 os.path.join(RELEASE, "file-format-schema.json"), path,
+                 env=environment)
+
+
+@live.once
+def an_ordinary_profile_fits_the_schema():
+    valid(converted("plain.py"))
+
+
+@live.once
+def a_profile_with_names_that_no_format_likes_fits_the_schema():
+    valid(converted("names.py"))
+
+
+@live.once
+def a_profile_without_samples_fits_the_schema():
+    with live.Target(PYTHON, "sleeper.py") as target:
+        live.record(target, "run.bin", "-f", seconds=1)
+    live.succeed(live.PYCONV, "run.bin", "--to", "speedscope", "-f",
+                 "--between", "3000", "3001", "-o", "run.speedscope.json")
+    valid("run.speedscope.json")
+
+
+@live.once
+def the_viewer_shows_the_profile():
+    install()
+    path = converted("plain.py")
+    with open(path, "rb") as file:
+        content = file.read()
+    # The viewer's own way to load a file without a server: a script that
+    # hands it over.
+    with open("profile.js", "w") as file:
+        file.write('speedscope.loadFileFromBase64("%s", "%s")'
+                   % (path, base64.b64encode(content).decode()))
+    address = "file://%s/index.html#localProfilePath=%s" % (
+        RELEASE, os.path.abspath("profile.js"))
+    page = live.succeed(*BROWSER, "--user-data-dir=" + os.path.abspath("home"),
+                        "--dump-dom", address).stdout
+    told = json.loads(content)
+    shown = told["profiles"][told.get("activeProfileIndex", 0)]["name"]
+    expect("<title>" in page and "speedscope</title>" in page, "no page")
+    expect(shown in page, "no %s in the page", shown)
+    live.succeed(*BROWSER, "--user-data-dir=" + os.path.abspath("home"),
+                 "--screenshot=" + os.path.abspath("page.png"), address)
+    shutil.copy("page.png", os.path.join(os.environ["BIN"], "log",
+                                         "speedscope.png"))
+
+
+live.run()
