@@ -51,9 +51,10 @@ def sentence(test):
 def run():
     """Run the collected tests, or those whose name contains an argument."""
     failed = False
-    for name, test, arguments in tests:
-        if sys.argv[1:] and not any(word in name for word in sys.argv[1:]):
-            continue
+    chosen = [test for test in tests if not sys.argv[1:] or
+              any(word in test[0] for word in sys.argv[1:])]
+    print("1..%d" % len(chosen))
+    for name, test, arguments in chosen:
         try:
             if arguments == (None,):
                 raise Skip("no such Python here")

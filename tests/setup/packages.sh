@@ -8,7 +8,7 @@ build='gcc make libc6-dev libzstd-dev libsqlite3-dev zlib1g-dev libxxhash-dev
        libelf-dev'
 demo='python3'
 check='python3 libcmocka-dev zstd dpkg ca-certificates procps util-linux
-       debian-archive-keyring sqlite3 bubblewrap scdoc git'
+       debian-archive-keyring sqlite3 bubblewrap scdoc git pkg-config'
 peers='nodejs npm chromium xz-utils gcc-s390x-linux-gnu libc6-dev-s390x-cross
        qemu-user dpkg-dev'
 
