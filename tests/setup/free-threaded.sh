@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 apt_state "$state" trixie
 cd "$work"
 apt-get source -qq --download-only python3.13
-tar -xf python3.13_*.orig.tar.*
+tar -xf python3.13_*.orig.tar.xz
 cd Python-3.13.*
 # The tests need an interpreter, not a distribution.
 ./configure -q --disable-gil --with-pydebug=no --disable-test-modules \
