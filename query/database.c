@@ -1,0 +1,410 @@
+/*
+ * database.c - opening, guarding and stepping (D1-D4 of database.h).
+ */
+#include "query/database.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pyrec/convert.h>
+#include <pyrec/schema.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MAX_VALUE = 64 * 1024 * 1024, /* bytes of one value or row */
+    MAX_EXPRESSION_DEPTH = 200,
+    MAX_PATTERN = 1000,
+    MAX_TICKS = 50000 /* 5e9 steps: a minute or two */
+};
+
+static int
+count_ticks(void *context)
+{
+    q_database *database = context;
+    return ++database->ticks > database->max_ticks;
+}
+
+void
+q_database_begin(q_database *database)
+{
+    database->ticks = 0;
+}
+
+/* D4.  Attaching, pragmas, writing and schema changes are other actions. */
+static int
+authorize(void *context, int action, const char *a, const char *b,
+          const char *c, const char *d)
+{
+    const q_database *database = context;
+    (void)a;
+    (void)c;
+    (void)d;
+    if (!database->guarded)
+        return SQLITE_OK;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return b && sqlite3_stricmp(b, "load_extension") == 0 ? SQLITE_DENY
+                                                              : SQLITE_OK;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static pr_code
+code_of(int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_NOMEM:
+        return PR_NOMEM;
+    case SQLITE_CORRUPT:
+        return PR_DAMAGED;
+    case SQLITE_NOTADB:
+        return PR_FOREIGN;
+    case SQLITE_AUTH:
+    case SQLITE_READONLY:
+        return PR_USAGE;
+    case SQLITE_TOOBIG:
+    case SQLITE_INTERRUPT:
+        return PR_LIMIT;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_FULL:
+    case SQLITE_PERM:
+        return PR_IO;
+    default:
+        return PR_INTERNAL;
+    }
+}
+
+pr_code
+q_database_fail(q_database *database, int rc, const char *doing, pr_err *err)
+{
+    pr_code code = code_of(rc);
+    if (code == PR_LIMIT && (rc & 0xff) == SQLITE_INTERRUPT)
+        return PR_FAIL(err, code, 0, PR_NO_OFFSET,
+                       "%s takes more steps than are allowed", doing);
+    return PR_FAIL(err, code, 0, PR_NO_OFFSET, "%s: %s", doing,
+                   sqlite3_errmsg(database->sqlite));
+}
+
+pr_code
+q_database_prepare(q_database *database, const char *sql, sqlite3_stmt **ret,
+                   pr_err *err)
+{
+    if (!sql)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "query");
+    int rc = sqlite3_prepare_v2(database->sqlite, sql, -1, ret, NULL);
+    if (rc == SQLITE_OK)
+        return PR_OK;
+    *ret = NULL;
+    return q_database_fail(database, rc, "the question", err);
+}
+
+pr_code
+q_database_step(q_database *database, sqlite3_stmt *stmt, pr_err *err)
+{
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        return PR_OK;
+    if (rc == SQLITE_DONE)
+        return PR_END;
+    /* our own SQL is right: it is the values it met */
+    if ((rc & 0xff) == SQLITE_ERROR)
+        return PR_FAIL(err, database->guarded ? PR_USAGE : PR_DAMAGED, 0,
+                       PR_NO_OFFSET, "the question: %s",
+                       sqlite3_errmsg(database->sqlite));
+    return q_database_fail(database, rc, "the question", err);
+}
+
+pr_code
+q_database_exec(q_database *database, const char *sql, pr_err *err)
+{
+    sqlite3_stmt *stmt;
+    pr_code rc = q_database_prepare(database, sql, &stmt, err);
+    if (rc != PR_OK)
+        return rc;
+    do
+        rc = q_database_step(database, stmt, err);
+    while (rc == PR_OK);
+    sqlite3_finalize(stmt);
+    return rc == PR_END ? PR_OK : rc;
+}
+
+pr_code
+q_database_integer(q_database *database, const char *sql, int64_t *ret,
+                   pr_err *err)
+{
+    sqlite3_stmt *stmt;
+    pr_code rc = q_database_prepare(database, sql, &stmt, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = q_database_step(database, stmt, err);
+    if (rc == PR_OK)
+        *ret = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return rc == PR_END
+               ? PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET, "a row is missing")
+               : rc;
+}
+
+/* What SQLite says about a text of the user's is about his text. */
+static pr_code
+fail_guarded(q_database *database, int rc, pr_err *err)
+{
+    int at = sqlite3_error_offset(database->sqlite);
+    uint64_t offset = at < 0 ? PR_NO_OFFSET : (uint64_t)at;
+    if ((rc & 0xff) == SQLITE_AUTH)
+        return PR_FAIL(err, PR_USAGE, 0, offset,
+                       "only reading this one database is allowed");
+    if ((rc & 0xff) == SQLITE_ERROR)
+        return PR_FAIL(err, PR_USAGE, 0, offset, "%s",
+                       sqlite3_errmsg(database->sqlite));
+    return q_database_fail(database, rc, "the statement", err);
+}
+
+static pr_code
+prepare_one(q_database *database, const char *sql, sqlite3_stmt **ret,
+            pr_err *err)
+{
+    const char *tail = sql;
+    sqlite3_stmt *stmt = NULL, *second = NULL;
+    int rc = sqlite3_prepare_v2(database->sqlite, sql, -1, &stmt, &tail);
+    if (rc != SQLITE_OK)
+        return fail_guarded(database, rc, err);
+    if (!stmt)
+        return PR_FAIL(err, PR_USAGE, 0, 0, "there is no statement");
+    rc = sqlite3_prepare_v2(database->sqlite, tail, -1, &second, NULL);
+    sqlite3_finalize(second);
+    if (rc != SQLITE_OK || second) {
+        sqlite3_finalize(stmt);
+        return PR_FAIL(err, PR_USAGE, 0, (uint64_t)(tail - sql),
+                       "only one statement is allowed");
+    }
+    if (!sqlite3_stmt_readonly(stmt) || sqlite3_column_count(stmt) == 0) {
+        sqlite3_finalize(stmt);
+        return PR_FAIL(err, PR_USAGE, 0, 0, "only SELECT is allowed");
+    }
+    *ret = stmt;
+    return PR_OK;
+}
+
+pr_code
+q_database_prepare_guarded(q_database *database, const char *sql,
+                           sqlite3_stmt **ret, pr_err *err)
+{
+    database->guarded = true;
+    pr_code rc = prepare_one(database, sql, ret, err);
+    database->guarded = false;
+    return rc;
+}
+
+/* Before anything of the file is used: what a schema may not do to us. */
+static pr_code
+guard(q_database *database, pr_err *err)
+{
+    sqlite3 *s = database->sqlite;
+    sqlite3_db_config(s, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(s, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(s, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(s, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    sqlite3_db_config(s, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+    sqlite3_db_config(s, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+    sqlite3_limit(s, SQLITE_LIMIT_LENGTH, MAX_VALUE);
+    sqlite3_limit(s, SQLITE_LIMIT_EXPR_DEPTH, MAX_EXPRESSION_DEPTH);
+    sqlite3_limit(s, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MAX_PATTERN);
+    sqlite3_limit(s, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(s, SQLITE_LIMIT_WORKER_THREADS, 0);
+    sqlite3_progress_handler(s, Q_STEPS_PER_TICK, count_ticks, database);
+    sqlite3_set_authorizer(s, authorize, database);
+    pr_code rc = q_database_exec(database, "PRAGMA temp_store=memory", err);
+    if (rc == PR_OK)
+        rc = q_database_exec(database, "PRAGMA cell_size_check=1", err);
+    return rc;
+}
+
+static pr_code
+check_numbers(q_database *database, const char *path, pr_err *err)
+{
+    int64_t id = 0, version = 0;
+    pr_code rc =
+        q_database_integer(database, "PRAGMA application_id", &id, err);
+    if (rc == PR_OK)
+        rc = q_database_integer(database, "PRAGMA user_version", &version, err);
+    if (rc != PR_OK)
+        return rc;
+    if (id != PR_SCHEMA_APPLICATION_ID || version < 1) {
+        rc = PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET,
+                     "'%s' is an SQLite database, but not of a profile", path);
+        pr_err_hint(err, "make one with 'pyconv run.bin --to sqlite'");
+        return rc;
+    }
+    if (version > PR_SCHEMA_VERSION) {
+        rc = PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+                     "'%s' has schema version %lld, this program knows %d",
+                     path, (long long)version, PR_SCHEMA_VERSION);
+        pr_err_hint(err, "convert the profile again with this version");
+        return rc;
+    }
+    return PR_OK;
+}
+
+/* The columns the questions use. */
+static const struct shape {
+    const char *table, *columns;
+} shapes[] = {
+    {"meta", "key, value"},
+    {"file", "id, path, base, module, class"},
+    {"function", "id, file_id, qualname, name, first_line, kind"},
+    {"thread", "id, tid, interp, name, is_main, t0_us, t1_us, samples, proven,"
+               " sleeping, unproven, stopped, lost"},
+    {"node", "id, parent_id, last_id, function_id, line"},
+    {"run", "thread_id, node_id, status, t0_us, t1_us, n, weight_us"},
+    {"node_self", "node_id, thread_id, status, n, weight_us"},
+};
+
+/* D1: each is a table, not a view or a virtual table that looks like one. */
+static pr_code
+check_shape(q_database *database, const struct shape *shape, const char *path,
+            pr_err *err)
+{
+    char *sql = sqlite3_mprintf(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table'"
+        " AND name = %Q AND rootpage > 0",
+        shape->table);
+    int64_t found = 0;
+    pr_code rc = q_database_integer(database, sql, &found, err);
+    sqlite3_free(sql);
+    if (rc != PR_OK)
+        return rc;
+    if (found != 1)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "'%s' has no table '%s'", path, shape->table);
+    sqlite3_stmt *stmt;
+    sql =
+        sqlite3_mprintf("SELECT %s FROM main.%s", shape->columns, shape->table);
+    rc = q_database_prepare(database, sql, &stmt, NULL);
+    sqlite3_free(sql);
+    sqlite3_finalize(stmt);
+    if (rc == PR_NOMEM)
+        return PR_FAIL(err, rc, 0, PR_NO_OFFSET, "table '%s'", shape->table);
+    if (rc != PR_OK)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "'%s': table '%s' lacks a column of %s", path,
+                       shape->table, shape->columns);
+    return PR_OK;
+}
+
+static pr_code
+check_database(q_database *database, const char *path, pr_err *err)
+{
+    pr_code rc = check_numbers(database, path, err);
+    size_t n = sizeof shapes / sizeof *shapes;
+    for (size_t i = 0; rc == PR_OK && i < n; i++)
+        rc = check_shape(database, &shapes[i], path, err);
+    return rc;
+}
+
+/* SQLite gives some names a meaning of their own (":memory:", "file:..."). */
+static pr_code
+open_sqlite(const char *path, sqlite3 **ret, pr_err *err)
+{
+    char *plain = sqlite3_mprintf("%s%s", *path == '/' ? "" : "./", path);
+    if (!plain)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "'%s'", path);
+    int rc = sqlite3_open_v2(plain, ret,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    sqlite3_free(plain);
+    if (rc == SQLITE_OK)
+        return PR_OK;
+    pr_code code = PR_FAIL(err, code_of(rc), 0, PR_NO_OFFSET,
+                           "cannot open '%s': %s", path, sqlite3_errstr(rc));
+    sqlite3_close(*ret);
+    *ret = NULL;
+    return code;
+}
+
+/* The first bytes of a file that can be read and is no device or pipe. */
+static pr_code
+read_head(const char *path, char *head, size_t size, size_t *ret, pr_err *err)
+{
+    /* O_NONBLOCK: a pipe without a writer would hold us up */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return PR_FAIL(err, errno == EACCES ? PR_DENIED : PR_IO, errno,
+                       PR_NO_OFFSET, "cannot open '%s'", path);
+    struct stat st;
+    pr_code rc = PR_OK;
+    ssize_t n = 0;
+    if (fstat(fd, &st) != 0 ||
+        (n = S_ISREG(st.st_mode) ? pread(fd, head, size, 0) : 0) < 0)
+        rc = PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot read '%s'", path);
+    else if (!S_ISREG(st.st_mode))
+        rc = PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET,
+                     "'%s' is not a regular file", path);
+    else
+        *ret = (size_t)n;
+    close(fd);
+    return rc;
+}
+
+/* A handle of SQLite for whatever `path` is; PR_CUT and PR_DAMAGED with one. */
+static pr_code
+open_any(const char *path, sqlite3 **ret, pr_err *err)
+{
+    static const char magic[16] = "SQLite format 3";
+    char head[sizeof magic];
+    size_t n = 0;
+    pr_code rc = read_head(path, head, sizeof head, &n, err);
+    if (rc != PR_OK)
+        return rc;
+    if (n == sizeof magic && memcmp(head, magic, sizeof magic) == 0)
+        return open_sqlite(path, ret, err);
+    if (conv_is_profile(path)) {
+        conv_opts opts = CONV_OPTS_INIT;
+        return conv_to_memory(path, &opts, ret, err);
+    }
+    return PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET,
+                   "'%s' is neither a profile nor a database of one", path);
+}
+
+pr_code
+q_open(const char *path, q_database **ret, pr_err *err)
+{
+    q_database *database = calloc(1, sizeof *database);
+    if (!database)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "'%s'", path);
+    database->max_ticks = MAX_TICKS;
+    pr_code opened = open_any(path, &database->sqlite, err);
+    if (!database->sqlite) {
+        q_close(database);
+        return opened;
+    }
+    /* what was had of a damaged profile keeps its message */
+    pr_err *later = opened == PR_OK ? err : NULL;
+    pr_code rc = guard(database, later);
+    if (rc == PR_OK)
+        rc = check_database(database, path, later);
+    if (rc != PR_OK) {
+        q_close(database);
+        return rc;
+    }
+    *ret = database;
+    return opened;
+}
+
+void
+q_close(q_database *database)
+{
+    if (!database)
+        return;
+    sqlite3_close(database->sqlite);
+    free(database);
+}

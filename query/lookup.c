@@ -1,0 +1,211 @@
+/*
+ * lookup.c - from the most exact reading of a name to the widest.
+ */
+#include "query/lookup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One way to read a name.  Each %Q is the name. */
+typedef struct reading {
+    const char *condition;
+    bool takes_many; /* what it matches is meant together */
+} reading;
+
+static const reading function_readings[] = {
+    {"qualname = %Q", false},
+    {"name = %Q", false},
+    {"base || ':' || qualname = %Q", false},
+    {"path || ':' || qualname = %Q", false},
+    {"base || ':' || first_line = %Q", false},
+    {"path || ':' || first_line = %Q", false},
+    {"substr(qualname, -1 - length(%Q)) = '.' || %Q", false},
+    {"(qualname GLOB %Q OR base || ':' || qualname GLOB %Q)", true},
+};
+
+static const reading thread_readings[] = {
+    {"name = %Q", true},
+    {"CAST(tid AS TEXT) = %Q", true},
+    {"name GLOB %Q", true},
+};
+
+/* How functions are told apart, the shortest first. */
+static const char *const labels[] = {
+    "base || ':' || qualname",
+    "path || ':' || qualname",
+    "path || ':' || ifnull(first_line, '')",
+};
+
+#define FUNCTIONS "function JOIN file ON file.id = file_id"
+
+enum { N_LABELS = sizeof labels / sizeof *labels, MAX_CANDIDATES = 6 };
+
+/* "did you mean 'a', 'b'": the first column of what `sql` finds. */
+static pr_code
+list_candidates(q_database *database, const char *sql, char *buf, size_t size,
+                pr_err *err)
+{
+    sqlite3_stmt *stmt;
+    pr_code rc = q_database_prepare(database, sql, &stmt, err);
+    if (rc != PR_OK)
+        return rc;
+    size_t n = 0;
+    buf[0] = '\0';
+    while ((rc = q_database_step(database, stmt, err)) == PR_OK) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+        int len = snprintf(buf + n, size - n, "%s'%s'", n ? ", " : "",
+                           text ? text : "");
+        if (len < 0 || (size_t)len >= size - n) {
+            buf[n] = '\0'; /* whole candidates only */
+            rc = PR_END;
+            break;
+        }
+        n += (size_t)len;
+    }
+    sqlite3_finalize(stmt);
+    return rc == PR_END ? PR_OK : rc;
+}
+
+static pr_code
+fail_unknown(q_database *database, const char *kind, const q_name *name,
+             const char *candidates_sql, pr_err *err)
+{
+    char list[200];
+    pr_code rc =
+        list_candidates(database, candidates_sql, list, sizeof list, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = PR_FAIL(err, PR_NAME, 0, name->at, "no %s is called '%s'", kind,
+                 name->text);
+    if (list[0])
+        pr_err_hint(err, "did you mean %s", list);
+    else
+        pr_err_hint(err, "'top 20 by total' shows the functions there are");
+    return rc;
+}
+
+static pr_code
+fail_ambiguous(q_database *database, const q_name *name, const char *condition,
+               const char *label, int64_t n, pr_err *err)
+{
+    char list[200];
+    char *sql = sqlite3_mprintf("SELECT DISTINCT %s FROM " FUNCTIONS
+                                " WHERE %s ORDER BY 1 LIMIT %d",
+                                label, condition, MAX_CANDIDATES);
+    pr_code rc = list_candidates(database, sql, list, sizeof list, err);
+    sqlite3_free(sql);
+    if (rc != PR_OK)
+        return rc;
+    rc = PR_FAIL(err, PR_NAME, 0, name->at, "'%s' means %lld functions",
+                 name->text, (long long)n);
+    pr_err_hint(err, "say which: %s%s", list,
+                n > MAX_CANDIDATES ? ", ..." : "");
+    return rc;
+}
+
+/* What a reading matched: how many, and how many each label tells apart. */
+typedef struct matches {
+    int64_t n;
+    int64_t distinct[N_LABELS];
+} matches;
+
+static pr_code
+count_functions(q_database *database, const char *condition, matches *ret,
+                pr_err *err)
+{
+    char *sql = sqlite3_mprintf(
+        "SELECT count(*), count(DISTINCT %s), count(DISTINCT %s),"
+        " count(DISTINCT %s) FROM " FUNCTIONS " WHERE %s",
+        labels[0], labels[1], labels[2], condition);
+    sqlite3_stmt *stmt;
+    pr_code rc = q_database_prepare(database, sql, &stmt, err);
+    sqlite3_free(sql);
+    if (rc != PR_OK)
+        return rc;
+    rc = q_database_step(database, stmt, err);
+    if (rc == PR_OK) {
+        ret->n = sqlite3_column_int64(stmt, 0);
+        for (int i = 0; i < N_LABELS; i++)
+            ret->distinct[i] = sqlite3_column_int64(stmt, i + 1);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* PR_END: this reading matches nothing.  Functions that no label tells apart
+ * are meant together. */
+static pr_code
+try_reading(q_database *database, const q_name *name, const reading *r,
+            const char *condition, pr_err *err)
+{
+    matches m = {0, {0}};
+    pr_code rc = count_functions(database, condition, &m, err);
+    if (rc != PR_OK)
+        return rc;
+    if (m.n == 0)
+        return PR_END;
+    for (size_t i = 0; !r->takes_many && i < N_LABELS; i++)
+        if (m.distinct[i] > 1)
+            return fail_ambiguous(database, name, condition, labels[i], m.n,
+                                  err);
+    return PR_OK;
+}
+
+pr_code
+q_find_functions(q_database *database, const q_name *name, char **ret,
+                 pr_err *err)
+{
+    size_t n = sizeof function_readings / sizeof *function_readings;
+    for (size_t i = 0; i < n; i++) {
+        const reading *r = &function_readings[i];
+        char *condition = sqlite3_mprintf(r->condition, name->text, name->text);
+        if (!condition)
+            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "query");
+        pr_code rc = try_reading(database, name, r, condition, err);
+        if (rc == PR_OK) {
+            *ret = condition;
+            return PR_OK;
+        }
+        sqlite3_free(condition);
+        if (rc != PR_END)
+            return rc;
+    }
+    char *sql = sqlite3_mprintf("SELECT DISTINCT %s FROM " FUNCTIONS
+                                " WHERE instr(lower(qualname), lower(%Q))"
+                                " ORDER BY length(qualname), 1 LIMIT %d",
+                                labels[0], name->text, MAX_CANDIDATES);
+    pr_code rc = fail_unknown(database, "function", name, sql, err);
+    sqlite3_free(sql);
+    return rc;
+}
+
+pr_code
+q_find_threads(q_database *database, const q_name *name, char **ret,
+               pr_err *err)
+{
+    size_t n = sizeof thread_readings / sizeof *thread_readings;
+    for (size_t i = 0; i < n; i++) {
+        char *condition =
+            sqlite3_mprintf(thread_readings[i].condition, name->text);
+        char *sql =
+            condition ? sqlite3_mprintf("SELECT count(*) FROM thread WHERE %s",
+                                        condition)
+                      : NULL;
+        int64_t found = 0;
+        pr_code rc = q_database_integer(database, sql, &found, err);
+        sqlite3_free(sql);
+        if (rc == PR_OK && found) {
+            *ret = condition;
+            return PR_OK;
+        }
+        sqlite3_free(condition);
+        if (rc != PR_OK)
+            return rc;
+    }
+    char *sql = sqlite3_mprintf("SELECT DISTINCT ifnull(name, tid) FROM thread"
+                                " ORDER BY samples DESC LIMIT %d",
+                                MAX_CANDIDATES);
+    pr_code rc = fail_unknown(database, "thread", name, sql, err);
+    sqlite3_free(sql);
+    return rc;
+}

@@ -1,0 +1,21 @@
+/*
+ * lookup.h - which functions and threads a name in a query means
+ * (spec/query.md, "Names").
+ */
+#ifndef QUERY_LOOKUP_H
+#define QUERY_LOOKUP_H
+
+#include "query/database.h"
+#include "query/parser.h"
+
+/* The name as a condition of SQL over `function JOIN file`; the caller frees
+ * it with sqlite3_free().  PR_NAME if it means nothing or several things that
+ * a longer name would tell apart; the hint lists them. */
+pr_code q_find_functions(q_database *database, const q_name *name, char **ret,
+                         pr_err *err);
+
+/* The same over `thread`; several threads of one name are meant together. */
+pr_code q_find_threads(q_database *database, const q_name *name, char **ret,
+                       pr_err *err);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * result.h - the rows of an answer, seen from inside the room.
+ */
+#ifndef QUERY_RESULT_H
+#define QUERY_RESULT_H
+
+#include "query/database.h"
+
+/* Takes over stmt and table, whatever comes of it.  `table` is a temp table
+ * that lives as long as the result, or NULL; from sqlite3_mprintf().
+ * guarded: stmt is of q_database_prepare_guarded(). */
+pr_code q_result_new(q_database *database, sqlite3_stmt *stmt, char *table,
+                     bool guarded, q_result **ret, pr_err *err);
+
+/* Takes over `title`, from sqlite3_mprintf(). */
+void q_result_set_title(q_result *result, char *title);
+
+#endif
