@@ -155,9 +155,10 @@ next_visit(walker *walk, visit *ret, pr_err *err)
 static int64_t
 key_column(sqlite3_stmt *stmt, int column)
 {
-    if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
+    int64_t value = sqlite3_column_int64(stmt, column);
+    if (value == 0 && sqlite3_column_type(stmt, column) == SQLITE_NULL)
         return -1;
-    return sqlite3_column_int64(stmt, column);
+    return value;
 }
 
 typedef struct key {
@@ -215,14 +216,16 @@ q_fold_flat(q_database *database, sqlite3_stmt *stmt, const q_weights *weights,
 {
     walker walk = {.database = database, .stmt = stmt, .weights = weights};
     q_groups groups = {0};
+    bool has_b = sqlite3_column_count(stmt) > 3;
     visit v;
     pr_code rc;
-    while ((rc = next_visit(&walk, &v, err)) == PR_OK)
-        if (!count_flat(&groups, key_column(stmt, 2), key_column(stmt, 3),
-                        &v)) {
+    while ((rc = next_visit(&walk, &v, err)) == PR_OK) {
+        int64_t b = has_b ? key_column(stmt, 3) : -1;
+        if (!count_flat(&groups, key_column(stmt, 2), b, &v)) {
             rc = no_memory(err);
             break;
         }
+    }
     if (rc != PR_END) {
         q_groups_release(&groups);
         return rc;

@@ -51,8 +51,8 @@ pr_code q_weights_read(q_database *database, sqlite3_stmt *stmt, q_weights *ret,
                        pr_err *err);
 void q_weights_release(q_weights *weights);
 
-/* stmt yields (id, last_id, a, b) in order of id: each key (a, b) is a group.
- * A NULL in the key counts as -1. */
+/* stmt yields (id, last_id, a[, b]) in order of id: each key (a, b) is a group.
+ * A part that is NULL or not there counts as -1. */
 pr_code q_fold_flat(q_database *database, sqlite3_stmt *stmt,
                     const q_weights *weights, q_groups *ret, pr_err *err);
 

@@ -44,7 +44,7 @@ resolve_time(q_database *database, q_time time, int64_t *ret, pr_err *err)
     int64_t end = 0;
     pr_code rc =
         q_database_integer(database,
-                           "SELECT ifnull((SELECT max(t1_us) FROM thread),"
+                           "SELECT 1 + ifnull((SELECT max(t1_us) FROM thread),"
                            " (SELECT max(t1_us) FROM run))",
                            &end, err);
     if (rc == PR_OK) /* in two parts: no overflow */
@@ -166,9 +166,9 @@ make_samples(q_database *database, const q_query *query, char **ret,
 
 /* The nodes of top: by level. */
 static const char *const level_nodes[] = {
-    "SELECT id, last_id, function_id, 0 FROM node ORDER BY id",
+    "SELECT id, last_id, function_id FROM node ORDER BY id",
     "SELECT id, last_id, function_id, line FROM node ORDER BY id",
-    "SELECT node.id, last_id, file_id, 0 FROM node"
+    "SELECT node.id, last_id, file_id FROM node"
     " CROSS JOIN function ON function.id = function_id ORDER BY node.id",
 };
 
