@@ -22,6 +22,9 @@ PYQUERY = os.path.join(os.environ["BIN"], "pyquery")
 STOCK = os.environ.get("PYREC_STOCK")
 PYTHONS = {version: os.environ.get("PYREC_PYTHON_" + version.replace(".", "").upper())
            for version in ("3.11", "3.12", "3.13", "3.14", "3.15", "3.13t")}
+# for what does not depend on the version
+ANY_PYTHON = next((python for python in PYTHONS.values() if python),
+                  sys.executable)
 
 # A machine under load may take this long for what takes no time.
 PATIENCE = 60

@@ -1,6 +1,8 @@
 """Recordings of programs whose every stack follows a rule: no stack that the
 rule forbids, and the truth about the depth."""
 
+import functools
+
 import live
 from live import expect
 
@@ -8,10 +10,13 @@ from live import expect
 LOST = 0.02
 
 
+@functools.lru_cache(maxsize=None)
 def recorded(python, kind):
+    """One recording for all tests: what the program told, and the database."""
+    profile = "%s%s.bin" % (kind, python.replace("/", "-"))
     with live.Target(python, "grammar.py", kind) as target:
-        live.record(target, "run.bin", seconds=4)
-        return target.portrait, live.Database("run.bin")
+        live.record(target, profile, seconds=4)
+        return target.portrait, live.Database(profile)
 
 
 def tree_allows(stack, told):
@@ -46,7 +51,6 @@ def no_stack_breaks_the_rule(python, kind, allows):
         expect(allows(stack, told), "never there: %s", stack)
         total += n
     expect(total > 1500, "only %d samples in 4 s", total)
-    return database
 
 
 @live.each_python

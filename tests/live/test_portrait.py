@@ -2,23 +2,26 @@
 are its own, and every output of the file tells the same."""
 
 import collections
+import functools
 
 import live
 from live import expect
 
 
-def profile_of(python, program, name="run.bin", *options, seconds=2):
-    with live.Target(python, program) as target:
-        live.record(target, name, *options, seconds=seconds)
-        return target.portrait
+@functools.lru_cache(maxsize=None)
+def recorded(python):
+    """One recording for all tests: what the program told, file, database."""
+    profile = "run%s.bin" % python.replace("/", "-")
+    with live.Target(python, "plain.py") as target:
+        live.record(target, profile)
+        return target.portrait, profile, live.Database(profile)
 
 
 @live.each_python
 def functions_files_and_lines_are_the_programs_own(python):
-    told = profile_of(python, "plain.py")
+    told, _, database = recorded(python)
     known = {(f["file"], f["name"], f["first"]): set(f["lines"])
              for f in told["functions"]}
-    database = live.Database("run.bin")
     seen = set()
     for file, name, first, line in database.rows(
             "SELECT path, qualname, first_line, line FROM frame"
@@ -35,13 +38,13 @@ def functions_files_and_lines_are_the_programs_own(python):
 
 @live.each_python
 def every_caller_of_a_function_is_one_the_program_has(python):
-    told = profile_of(python, "plain.py")
+    told, _, database = recorded(python)
     edges = set(map(tuple, told["edges"]))
-    threads = dict(live.Database("run.bin").rows("SELECT id, tid FROM thread"))
+    threads = dict(database.rows("SELECT id, tid FROM thread"))
     root = {told["main_thread"]: "<module>",
             told["worker_thread"]: "Thread._bootstrap"}
     expect(set(threads.values()) == set(root), "threads %s", threads)
-    for thread, _, stack in live.Database("run.bin").stacks():
+    for thread, _, stack in database.stacks():
         if not stack:
             continue
         expect(stack[0] == root[threads[thread]], "%s at the bottom of %s",
@@ -52,25 +55,24 @@ def every_caller_of_a_function_is_one_the_program_has(python):
 
 @live.each_python
 def the_main_thread_is_known_as_such(python):
-    told = profile_of(python, "plain.py")
-    mains = live.Database("run.bin").rows(
+    told, _, database = recorded(python)
+    mains = database.rows(
         "SELECT tid FROM thread WHERE is_main = 1")
     expect(mains == [(told["main_thread"],)], "main threads: %s", mains)
 
 
 @live.each_python
 def all_outputs_count_the_same_samples(python):
-    profile_of(python, "plain.py")
-    samples = live.header_samples("run.bin")
+    _, profile, database = recorded(python)
+    samples = live.header_samples(profile)
     # two threads at 1 kHz for 2 s, on a machine that does other things too
     expect(samples > 2000, "only %d samples", samples)
-    database = live.Database("run.bin")
     for table in ("run", "node_self"):
         expect(database.value("SELECT sum(n) FROM " + table) == samples,
                "%s counts other samples than the header", table)
     threads = database.value("SELECT sum(samples) FROM thread")
     expect(threads == samples, "thread counts %d of %d", threads, samples)
-    collapsed = live.succeed(live.PYCONV, "run.bin", "--to", "collapsed",
+    collapsed = live.succeed(live.PYCONV, profile, "--to", "collapsed",
                              "-o", "-").stdout
     counted = sum(int(line.rsplit(" ", 1)[1])
                   for line in collapsed.splitlines())
@@ -81,23 +83,23 @@ def all_outputs_count_the_same_samples(python):
 def stock_replay_makes_the_same_collapsed_stacks(python):
     if not live.STOCK:
         raise live.Skip("no CPython 3.15 as peer")
-    profile_of(python, "plain.py")
+    _, profile, database = recorded(python)
     live.succeed(live.STOCK, "-m", "profiling.sampling", "replay",
-                 "--collapsed", "-o", "stock.txt", "run.bin")
-    live.succeed(live.PYCONV, "run.bin", "--to", "collapsed", "--style",
-                 "stock", "-o", "ours.txt")
+                 "--collapsed", "-o", "stock.txt", profile)
+    live.succeed(live.PYCONV, profile, "--to", "collapsed", "--style",
+                 "stock", "-o", "ours.txt", "-f")
     with open("stock.txt", "rb") as stock, open("ours.txt", "rb") as ours:
         expect(stock.read() == ours.read(), "stock.txt and ours.txt differ")
 
 
 @live.each_python
 def the_query_program_ranks_functions_as_the_stacks_do(python):
-    profile_of(python, "plain.py")
+    _, profile, database = recorded(python)
     own = collections.Counter()
-    for _, n, stack in live.Database("run.bin").stacks():
+    for _, n, stack in database.stacks():
         own[stack[-1]] += n
     best = own.most_common(1)[0][0]
-    told = live.succeed(live.PYQUERY, "run.bin", "top 1 by self").stdout
+    told = live.succeed(live.PYQUERY, profile, "top 1 by self").stdout
     expect(best in told, "%s is first, and not in: %s", best, told)
 
 

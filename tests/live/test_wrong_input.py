@@ -2,6 +2,7 @@
 table, and harms nothing that was there."""
 
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -10,14 +11,15 @@ import live
 from live import expect
 
 FAILED, USAGE, PART, NO_PROCESS, NOT_PYTHON, DENIED = 1, 2, 3, 7, 8, 9
-PYTHON = next(python for python in live.PYTHONS.values() if python)
 
 
 def refused(done, status, *words):
-    """One line on stderr, with these words; this exit status."""
+    """One line on stderr, with these words; this exit status.  Wrong use may
+    point to the help in a second line."""
     expect(done.returncode == status, "status %d, not %d: %s",
            done.returncode, status, done.stderr)
-    expect(live.one_line(done.stderr), "not one line: %r", done.stderr)
+    line = re.sub(r"(?m)^try '\w+ --help'\n\Z", "", done.stderr)
+    expect(live.one_line(line), "not one line: %r", done.stderr)
     for word in words:
         expect(word in done.stderr, "no %r in: %s", word, done.stderr)
     expect(done.stdout == "", "on stdout: %s", done.stdout)
@@ -70,7 +72,7 @@ def a_process_that_is_no_python_is_named():
 @live.once
 def a_launcher_is_told_apart_from_its_python_child():
     with open("launch", "w") as script:
-        script.write('#!/bin/sh\n"%s" "$@"\n:\n' % PYTHON)
+        script.write('#!/bin/sh\n"%s" "$@"\n:\n' % live.ANY_PYTHON)
     os.chmod("launch", 0o755)
     with live.Target("./launch", "sleeper.py") as target:
         refused(live.call(live.PYREC, "-p", target.process.pid, "-o",
@@ -86,7 +88,7 @@ def a_process_of_another_user_is_status_9():
     os.mkdir("out")
     os.chmod("out", 0o777)
     shutil.copy(live.PYREC, "pyrec")
-    with live.Target(PYTHON, "sleeper.py") as target:
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
         done = live.call("setpriv", "--reuid", 65534, "--regid", 65534,
                          "--clear-groups", "./pyrec", "-p", target.pid, "-o",
                          "out/run.bin")
@@ -97,7 +99,7 @@ def a_process_of_another_user_is_status_9():
 def an_existing_output_is_kept_unless_forced():
     with open("run.bin", "w") as file:
         file.write("precious")
-    with live.Target(PYTHON, "sleeper.py") as target:
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
         command = [live.PYREC, "-p", target.pid, "-o", "run.bin", "-d", "0.5"]
         refused(live.call(*command), FAILED, "run.bin", "-f")
         with open("run.bin") as file:
@@ -108,7 +110,7 @@ def an_existing_output_is_kept_unless_forced():
 
 @live.once
 def an_output_that_cannot_be_created_is_told():
-    with live.Target(PYTHON, "sleeper.py") as target:
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
         refused(live.call(live.PYREC, "-p", target.pid, "-o",
                           "no/such/folder/run.bin"), FAILED,
                 "no/such/folder/run.bin")
@@ -117,7 +119,7 @@ def an_output_that_cannot_be_created_is_told():
 @live.once
 def a_pipe_as_output_is_refused_at_once():
     os.mkfifo("pipe")
-    with live.Target(PYTHON, "sleeper.py") as target:
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
         refused(live.call(live.PYREC, "-p", target.pid, "-o", "pipe", "-f"),
                 USAGE, "pipe")
         refused(live.call(live.PYREC, "-p", target.pid, "-o", "/dev/full",
@@ -132,7 +134,7 @@ def small_files():
 
 @live.once
 def a_file_that_may_not_grow_keeps_what_was_whole():
-    with live.Target(PYTHON, "grammar.py", "tree") as target:
+    with live.Target(live.ANY_PYTHON, "grammar.py", "tree") as target:
         done = live.call(live.PYREC, "-p", target.pid, "-o", "run.bin", "-r",
                          "5k", "-d", live.PATIENCE, "-q",
                          preexec_fn=small_files, restore_signals=False)
@@ -150,7 +152,7 @@ def a_full_disk_keeps_what_was_whole():
         raise live.Skip("no tmpfs may be mounted here")
     keep = '"$1" -p "$2" -o disk/run.bin -r 5k -d 60 -q; s=$?; ' \
            'cp disk/run.bin run.bin; exit $s'
-    with live.Target(PYTHON, "grammar.py", "tree") as target:
+    with live.Target(live.ANY_PYTHON, "grammar.py", "tree") as target:
         done = live.call(*inside, "sh", "-c", keep, "sh", live.PYREC,
                          target.pid)
     refused(done, FAILED, "disk/run.bin", "space")
@@ -178,7 +180,7 @@ def what_is_no_profile_is_named():
 
 @live.once
 def the_converter_keeps_an_existing_output_unless_forced():
-    with live.Target(PYTHON, "sleeper.py") as target:
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
         live.record(target, "run.bin", seconds=0.5)
     for name in "speedscope", "collapsed", "pstats", "sqlite":
         with open("out", "w") as file:

@@ -19,7 +19,6 @@ BROWSER = ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
            "--disable-quic", "--no-first-run", "--disable-sync",
            "--disable-background-networking", "--disable-component-update",
            "--window-size=1200,700", "--virtual-time-budget=8000"]
-PYTHON = next(python for python in live.PYTHONS.values() if python)
 
 
 def install():
@@ -30,7 +29,7 @@ def install():
 
 def converted(program):
     """A recording of a target, as speedscope's JSON."""
-    with live.Target(PYTHON, program) as target:
+    with live.Target(live.ANY_PYTHON, program) as target:
         live.record(target, "run.bin", "-f")
     live.succeed(live.PYCONV, "run.bin", "--to", "speedscope", "-f", "-o",
                  "run.speedscope.json")
@@ -58,7 +57,7 @@ def a_profile_with_names_that_no_format_likes_fits_the_schema():
 
 @live.once
 def a_profile_without_samples_fits_the_schema():
-    with live.Target(PYTHON, "sleeper.py") as target:
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
         live.record(target, "run.bin", "-f", seconds=1)
     live.succeed(live.PYCONV, "run.bin", "--to", "speedscope", "-f",
                  "--between", "3000", "3001", "-o", "run.speedscope.json")
