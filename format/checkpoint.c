@@ -30,7 +30,8 @@ pf_packer_release(pf_packer *packer)
     *packer = (pf_packer){0};
 }
 
-/* Parameters for the next frame.  CPython 3.15.2 sizes its buffer by the
+/* Parameters for the next frame.  Records are full of matches of three bytes,
+ * which most levels do not look for: 2 % for nothing.  CPython 3.15.2 sizes its buffer by the
  * content size of the first frame, and never grows it from 0: a frame without
  * content must not say so (5.1). */
 static size_t
@@ -40,6 +41,7 @@ prepare(ZSTD_CCtx *zstd, int level, bool checksum, bool has_content)
         ZSTD_cParameter parameter;
         int value;
     } set[] = {{ZSTD_c_compressionLevel, level},
+               {ZSTD_c_minMatch, 3},
                {ZSTD_c_checksumFlag, checksum},
                {ZSTD_c_contentSizeFlag, has_content}};
     size_t rc = ZSTD_CCtx_reset(zstd, ZSTD_reset_session_and_parameters);
