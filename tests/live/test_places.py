@@ -1,0 +1,149 @@
+"""Interpreters in odd places: renamed, deleted, replaced, in other namespaces.
+
+In each the recorder must find the same program as anywhere."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import live
+from live import expect
+
+TARGETS = os.path.join(live.SOURCE, "tests", "targets")
+
+
+def sees_the_program(pid):
+    live.succeed(live.PYREC, "-p", pid, "-o", "run.bin", "-d", 1, "-f")
+    functions = {name for name, in live.Database("run.bin").rows(
+        "SELECT qualname FROM function")}
+    expect({"drive", "zużyj", "Worker.key"} <= functions, "functions %s",
+           functions)
+
+
+class Copy:
+    """A copy of the machine's own interpreter, under another name, running."""
+
+    def __init__(self):
+        own = os.path.realpath("/usr/bin/python3")
+        if not os.path.exists(own):
+            raise live.Skip("the machine has no python3 of its own")
+        if live.call(own, "-c", "import sys; sys.exit("
+                     "sys.version_info[:2] < (3, 11))").returncode != 0:
+            raise live.Skip("the machine's own python3 is older than 3.11")
+        shutil.copy(own, "my server")
+        self.target = live.Target("./my server", "plain.py",
+                                  env=dict(os.environ, PYTHONHOME="/usr"))
+
+    def __enter__(self):
+        return self.target
+
+    def __exit__(self, *_):
+        self.target.end()
+        if os.path.exists("my server"):
+            os.unlink("my server")
+
+
+@live.once
+def an_interpreter_of_another_name_is_found():
+    with Copy() as target:
+        sees_the_program(target.pid)
+
+
+@live.once
+def an_interpreter_that_was_deleted_is_found():
+    with Copy() as target:
+        os.unlink("my server")
+        sees_the_program(target.pid)
+
+
+@live.once
+def an_interpreter_that_was_replaced_is_found():
+    with Copy() as target:
+        shutil.copy("/bin/sh", "new")
+        os.replace("new", "my server")
+        sees_the_program(target.pid)
+
+
+class Inside:
+    """A target started by a command that changes its surroundings; its pid
+    out here is that of the process whose last name inside is the told one."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, start_new_session=True,
+            env=dict(os.environ, LC_ALL="C"))
+
+    def __enter__(self):
+        line = self.process.stdout.readline()
+        if not line:
+            reason = self.process.stderr.read().decode().strip()
+            self.__exit__()
+            raise live.Skip(reason.split("\n")[-1][:200])
+        return self.pid_out_here(json.loads(line)["pid"])
+
+    def pid_out_here(self, inside):
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/status" % name) as file:
+                    status = dict(line.split(":", 1) for line in file)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if status["NSpid"].split()[-1] == str(inside) and \
+                    os.getsid(int(name)) == self.process.pid:
+                return int(name)
+        raise AssertionError("pid %d of inside is not out here" % inside)
+
+    def __exit__(self, *_):
+        try:
+            os.killpg(self.process.pid, 9)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def root_of(python):
+    """The folder that a fetched interpreter takes for /."""
+    prefix = live.succeed(python, "-c", "import sys; print(sys.prefix)").stdout
+    version = live.succeed(
+        python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])")
+    root = os.path.dirname(prefix.strip())
+    program = "usr/bin/python" + version.stdout.strip()
+    if not os.path.exists(os.path.join(root, program)):
+        raise live.Skip("this Python has no root of its own")
+    return root, "/" + program
+
+
+@live.each_python
+def an_interpreter_in_another_mount_namespace_is_found(python):
+    root, program = root_of(python)
+    with Inside("bwrap", "--bind", root, "/", "--dev", "/dev", "--proc",
+                "/proc", "--ro-bind", TARGETS, "/mnt", program,
+                "/mnt/plain.py", "60") as pid:
+        sees_the_program(pid)
+
+
+@live.each_python
+def an_interpreter_in_another_pid_namespace_is_found(python):
+    root, program = root_of(python)
+    with Inside("bwrap", "--unshare-pid", "--bind", root, "/", "--dev", "/dev",
+                "--proc", "/proc", "--ro-bind", TARGETS, "/mnt", program,
+                "/mnt/plain.py", "60") as pid:
+        sees_the_program(pid)
+
+
+@live.each_python
+def an_interpreter_in_a_changed_root_is_found(python):
+    root, program = root_of(python)
+    script = 'mount --bind "$1" "$2/mnt" && exec chroot "$2" "$3" ' \
+             "/mnt/plain.py 60"
+    os.makedirs(os.path.join(root, "mnt"), exist_ok=True)
+    with Inside("unshare", "--mount", "sh", "-c", script, "sh", TARGETS, root,
+                program) as pid:
+        sees_the_program(pid)
+
+
+live.run()
