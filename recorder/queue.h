@@ -1,0 +1,40 @@
+/*
+ * queue.h - a bounded queue between the sampler and one encoder thread.
+ *
+ * The queue is a sink.  What it is told is kept in a ring of bytes and told
+ * again, in the same order, to another sink by a thread of its own, so that
+ * sampling never waits for compression or for the disk.
+ *
+ * Threads   one producer at a time: the calls of the sink may come from
+ *           several threads if they hand over with a lock or a semaphore.
+ * Full      who samples asks rec_queue_free() first and leaves the tick out
+ *           when there is too little.  A call that finds no room all the same
+ *           (thousands of new names in one tick) waits for the encoder.
+ * Failure   the first failure of the other sink is what every later call of
+ *           this one returns; what is in the ring then is thrown away.
+ */
+#ifndef RECORDER_QUEUE_H
+#define RECORDER_QUEUE_H
+
+#include <pyrec/base.h>
+#include <pyrec/sink.h>
+
+/* Told by rec_queue_tick(): time passed, whether or not there were samples. */
+typedef pr_code (*rec_queue_idle)(pr_sink *out, uint64_t now_us, pr_err *err);
+
+/* A ring of `bytes` (rounded up to a power of two, at least 64 KiB). */
+pr_code rec_queue_new(size_t bytes, pr_sink **ret, pr_err *err);
+
+/* Start the encoder thread.  finish() and abort() of the queue, after all
+ * that was told has been told again, do the same to `out`; after a failure
+ * `out` is aborted.  Before rec_queue_start() a queue may only be aborted. */
+pr_code rec_queue_start(pr_sink *queue, pr_sink *out, rec_queue_idle idle,
+                        pr_err *err);
+
+/* Bytes that can be told now without waiting. */
+size_t rec_queue_free(const pr_sink *queue);
+size_t rec_queue_size(const pr_sink *queue);
+
+pr_code rec_queue_tick(pr_sink *queue, uint64_t now_us, pr_err *err);
+
+#endif
