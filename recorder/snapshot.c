@@ -1,0 +1,481 @@
+/*
+ * snapshot.c - windows of the target's memory, and what a thread needs in one.
+ */
+#include "recorder/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    WINDOW_MAX_PIECES = 8192,
+    WINDOW_MAX_BYTES = 64 << 20, /* of one thread's look */
+    CHUNK_HEAD = 24,             /* struct _stack_chunk: previous, size, top */
+    CHUNK_FIRST = 16384,         /* the usual size, DATA_STACK_CHUNK_SIZE */
+    CHUNK_MAX = 16 << 20,
+    CHUNK_SLACK = 4096, /* what a stack may have grown since the last look */
+    CHUNKS_MAX = 4096,
+    CHUNKS_STALE = 2, /* kept for a stack that sways over a border */
+    OFF_MAX = 512
+};
+
+/* ---- windows ---- */
+
+pr_code
+rec_window_init(rec_window *w, rec_memory *memory, pr_err *err)
+{
+    *w = (rec_window){.memory = memory};
+    w->local = calloc(REC_MAX_PIECES, sizeof *w->local);
+    w->remote = calloc(REC_MAX_PIECES, sizeof *w->remote);
+    if (w->local && w->remote)
+        return PR_OK;
+    rec_window_release(w);
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for a window");
+}
+
+void
+rec_window_release(rec_window *w)
+{
+    free(w->piece);
+    free(w->bytes);
+    free(w->local);
+    free(w->remote);
+    *w = (rec_window){0};
+}
+
+void
+rec_window_reset(rec_window *w)
+{
+    w->n = w->n_read = w->used = w->hint = 0;
+    w->calls = 0;
+}
+
+size_t
+rec_window_add(rec_window *w, uint64_t address, size_t len)
+{
+    if (w->n >= WINDOW_MAX_PIECES || len > WINDOW_MAX_BYTES - w->used ||
+        !pr_grow(&w->piece, &w->cap_piece, w->n + 1, sizeof *w->piece) ||
+        !pr_grow(&w->bytes, &w->cap_bytes, w->used + len, 1))
+        return REC_NO_PIECE;
+    w->piece[w->n] = (rec_piece){address, w->used, (uint32_t)len, false};
+    w->used += len;
+    return w->n++;
+}
+
+static size_t
+fill_vectors(rec_window *w)
+{
+    size_t n = 0;
+    for (size_t i = w->n_read; i < w->n && n < REC_MAX_PIECES; i++, n++) {
+        const rec_piece *p = &w->piece[i];
+        w->local[n] = (struct iovec){w->bytes + p->at, p->len};
+        /* an address of the other process: never followed here */
+        w->remote[n].iov_len = p->len;
+        memcpy(&w->remote[n].iov_base, &p->address, sizeof p->address);
+    }
+    return n;
+}
+
+/* Pieces arrive whole or not at all; the first that did not is skipped. */
+static void
+take_arrived(rec_window *w, size_t n, size_t arrived)
+{
+    size_t i = 0;
+    for (; i < n && w->piece[w->n_read].len <= arrived; i++) {
+        arrived -= w->piece[w->n_read].len;
+        w->piece[w->n_read++].there = true;
+        w->pieces_there++;
+    }
+    if (i < n)
+        w->n_read++;
+}
+
+pr_code
+rec_window_read(rec_window *w, pr_err *err)
+{
+    if (w->n_read == w->n)
+        return PR_OK;
+    w->batches++;
+    w->pieces_asked += w->n - w->n_read;
+    uint32_t calls = 0;
+    while (w->n_read < w->n) {
+        size_t n = fill_vectors(w);
+        uint64_t address = w->piece[w->n_read].address;
+        size_t len = w->piece[w->n_read].len;
+        ssize_t r = rec_memory_readv(w->memory, w->local, w->remote, n);
+        w->calls++;
+        calls++;
+        if (r < 0 && r != -EFAULT && r != -EIO)
+            return rec_memory_fail(w->memory, (int)-r, address, len, err);
+        take_arrived(w, n, r < 0 ? 0 : (size_t)r);
+    }
+    if (calls <= 1)
+        w->batches_whole++;
+    else
+        w->batches_missed++;
+    return PR_OK;
+}
+
+const uint8_t *
+rec_window_bytes(const rec_window *w, size_t piece)
+{
+    if (piece >= w->n || !w->piece[piece].there)
+        return NULL;
+    return w->bytes + w->piece[piece].at;
+}
+
+static const uint8_t *
+bytes_in(const rec_window *w, size_t i, uint64_t address, size_t len)
+{
+    const rec_piece *p = &w->piece[i];
+    uint64_t from = address - p->address;
+    if (!p->there || from > p->len || len > p->len - from)
+        return NULL;
+    return w->bytes + p->at + from;
+}
+
+const uint8_t *
+rec_window_find(rec_window *w, uint64_t address, size_t len)
+{
+    /* the same piece again, or the next one of a list */
+    for (size_t i = w->hint; i < w->n && i < w->hint + 2; i++) {
+        const uint8_t *p = bytes_in(w, i, address, len);
+        if (p) {
+            w->hint = i;
+            return p;
+        }
+    }
+    for (size_t i = w->n; i-- > 0;) { /* what was read last is right */
+        const uint8_t *p = bytes_in(w, i, address, len);
+        if (p) {
+            w->hint = i;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* ---- a thread's pieces ---- */
+
+void
+rec_source_release(rec_source *s)
+{
+    free(s->chunk);
+    free(s->off);
+    *s = (rec_source){0};
+}
+
+static uint32_t
+reach(uint32_t so_far, uint32_t offset, uint32_t width)
+{
+    return offset != REC_ABSENT && offset + width > so_far ? offset + width
+                                                           : so_far;
+}
+
+uint32_t
+rec_tstate_bytes(const rec_layout *l)
+{
+    const uint32_t offsets[] = {
+        l->tstate.next,          l->tstate.interp,
+        l->tstate.current_frame, l->tstate.cframe,
+        l->tstate.thread_id,     l->tstate.native_thread_id,
+        l->tstate.base_frame,    l->tstate.datastack_chunk,
+        l->tstate.datastack_top, l->tstate.current_exception,
+        l->tstate.exc_info,      l->tstate.status};
+    uint32_t n = 8;
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++)
+        n = reach(n, offsets[i], 8);
+    if (l->tstate.exc_state != REC_ABSENT)
+        n = reach(n, l->tstate.exc_state + l->exc.exc_value, 8);
+    return n;
+}
+
+static size_t
+add_again(const rec_source *s, const rec_layout *l, rec_window *w)
+{
+    if (l->tstate.current_frame != REC_ABSENT)
+        return rec_window_add(w, s->tstate + l->tstate.current_frame, 8);
+    if (!s->cframe)
+        return REC_NO_PIECE;
+    return rec_window_add(w, s->cframe + l->cframe.current_frame, 8);
+}
+
+/* Both fields of a _PyCFrame lie within its first bytes (3.11: 24, 3.12: 16). */
+static uint32_t
+cframe_bytes(const rec_layout *l)
+{
+    return reach(l->cframe.current_frame + 8, l->cframe.previous, 8);
+}
+
+bool
+rec_source_add(rec_source *s, const rec_layout *l, rec_window *w, bool again,
+               rec_shot *ret)
+{
+    rec_shot shot = {.cframe = REC_NO_PIECE, .again = REC_NO_PIECE};
+    shot.tstate = rec_window_add(w, s->tstate, rec_tstate_bytes(l));
+    if (shot.tstate == REC_NO_PIECE)
+        return false;
+    if (l->tstate.cframe != REC_ABSENT && s->cframe)
+        shot.cframe = rec_window_add(w, s->cframe, cframe_bytes(l));
+    for (size_t i = 0; i < s->n_off; i++)
+        rec_window_add(w, s->off[i], l->frame.size);
+    /* stale chunks come last: they are the ones that may be gone */
+    for (size_t i = 0; i < s->n_chunks; i++)
+        s->chunk[i].piece =
+            rec_window_add(w, s->chunk[i].address, s->chunk[i].want);
+    if (again)
+        shot.again = add_again(s, l, w);
+    *ret = shot;
+    return true;
+}
+
+static pr_code
+read_word(rec_window *w, uint64_t address, uint64_t *ret, pr_err *err)
+{
+    const uint8_t *p = rec_window_find(w, address, 8);
+    if (!p) {
+        if (!rec_plausible(address))
+            return PR_FAIL(err, PR_TORN, 0, address, "not a pointer");
+        size_t piece = rec_window_add(w, address, 8);
+        pr_code code = rec_window_read(w, err);
+        if (code != PR_OK)
+            return code;
+        p = rec_window_bytes(w, piece);
+    }
+    if (!p)
+        return PR_FAIL(err, PR_TORN, 0, address, "word is not there");
+    *ret = rec_u64(p);
+    return PR_OK;
+}
+
+/* 3.11 and 3.12 keep the current frame in a _PyCFrame on the C stack.  The
+ * frame of the one below it is on the stack too (sampling.md, "Repair"). */
+static pr_code
+follow_cframe(rec_source *s, const rec_layout *l, rec_window *w, rec_shot *shot,
+              pr_err *err)
+{
+    uint64_t cframe =
+        rec_u64(rec_window_bytes(w, shot->tstate) + l->tstate.cframe);
+    s->cframe = cframe;
+    pr_code code = read_word(w, cframe + l->cframe.current_frame,
+                             &shot->current_frame, err);
+    uint64_t below = 0;
+    if (code == PR_OK)
+        code = read_word(w, cframe + l->cframe.previous, &below, err);
+    if (code != PR_OK || !below)
+        return code;
+    return read_word(w, below + l->cframe.current_frame, &shot->outer_frame,
+                     err);
+}
+
+/* Make chunk i of the source the one at `address` with size `size`. */
+static bool
+put_chunk(rec_source *s, size_t i, uint64_t address, uint32_t size,
+          size_t piece, uint32_t want)
+{
+    if (!pr_grow(&s->chunk, &s->cap_chunks, i + 1, sizeof *s->chunk))
+        return false;
+    s->chunk[i] = (rec_chunk){address, size, want, piece};
+    if (s->n_chunks < i + 1)
+        s->n_chunks = i + 1;
+    return true;
+}
+
+/* Read a chunk that was not foreseen: its usual size first. */
+static pr_code
+read_chunk(rec_window *w, uint64_t address, rec_chunk *ret,
+           uint64_t *ret_previous, pr_err *err)
+{
+    if (!rec_plausible(address))
+        return PR_FAIL(err, PR_TORN, 0, address, "not a stack chunk");
+    size_t piece = rec_window_add(w, address, CHUNK_FIRST);
+    pr_code code = rec_window_read(w, err);
+    if (code != PR_OK)
+        return code;
+    const uint8_t *p = rec_window_bytes(w, piece);
+    if (!p)
+        return PR_FAIL(err, PR_TORN, 0, address, "stack chunk is not there");
+    uint64_t size = rec_u64(p + 8);
+    if (size <= CHUNK_HEAD || size > CHUNK_MAX)
+        return PR_FAIL(err, PR_TORN, 0, address, "size of stack chunk");
+    *ret_previous = rec_u64(p);
+    if (size > CHUNK_FIRST) {
+        piece = rec_window_add(w, address, (size_t)size);
+        code = rec_window_read(w, err);
+        if (code != PR_OK)
+            return code;
+    }
+    if (!rec_window_bytes(w, piece))
+        return PR_FAIL(err, PR_TORN, 0, address, "stack chunk is not there");
+    *ret = (rec_chunk){address, (uint32_t)size, (uint32_t)size, piece};
+    return PR_OK;
+}
+
+/* The chunks from the current one outwards that are not where they were:
+ * read them, then put them behind the ones that are. */
+static pr_code
+follow_chunks(rec_source *s, rec_window *w, uint64_t current, pr_err *err)
+{
+    rec_chunk fresh[64], *list = fresh;
+    size_t n = 0, cap = 64, known = 0;
+    rec_chunk *grown = NULL;
+    size_t cap_grown = 0;
+    pr_code code = PR_OK;
+    for (uint64_t at = current; at && code == PR_OK;) {
+        for (known = s->n_chunks; known > 0; known--)
+            if (s->chunk[known - 1].address == at)
+                break;
+        if (known && rec_window_bytes(w, s->chunk[known - 1].piece))
+            break;
+        known = 0;
+        if (n == cap) {
+            if (n >= CHUNKS_MAX ||
+                !pr_grow(&grown, &cap_grown, n * 2, sizeof *grown)) {
+                code = PR_FAIL(err, PR_LIMIT, 0, at, "too many stack chunks");
+                break;
+            }
+            memcpy(grown, list, list == fresh ? sizeof fresh : 0);
+            list = grown;
+            cap = cap_grown;
+        }
+        code = read_chunk(w, at, &list[n++], &at, err);
+    }
+    if (code == PR_OK)
+        s->n_chunks = s->n_live = known;
+    for (size_t i = n; code == PR_OK && i-- > 0;) {
+        if (!put_chunk(s, s->n_chunks, list[i].address, list[i].size,
+                       list[i].piece, list[i].want))
+            code = PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        else
+            s->n_live = s->n_chunks;
+    }
+    free(grown);
+    return code;
+}
+
+/* The known chunks are linked to each other as they were. */
+static bool
+links_hold(const rec_source *s, const rec_window *w)
+{
+    for (size_t i = 0; i < s->n_live; i++) {
+        const uint8_t *p = rec_window_bytes(w, s->chunk[i].piece);
+        uint64_t previous = i ? s->chunk[i - 1].address : 0;
+        if (!p || rec_u64(p) != previous || rec_u64(p + 8) != s->chunk[i].size)
+            return false;
+    }
+    return true;
+}
+
+/* Is the current chunk one of the known ones? */
+static bool
+settle_live(rec_source *s, uint64_t current)
+{
+    for (size_t i = s->n_chunks; i-- > 0;)
+        if (s->chunk[i].address == current) {
+            s->n_live = i + 1;
+            if (s->n_chunks > s->n_live + CHUNKS_STALE)
+                s->n_chunks = s->n_live + CHUNKS_STALE;
+            return true;
+        }
+    return false;
+}
+
+/* Bytes of live chunk i that hold frames; 0 if its top makes no sense. */
+static uint32_t
+used_of(const rec_source *s, const rec_layout *l, size_t i,
+        const uint8_t *tstate)
+{
+    const rec_chunk *c = &s->chunk[i];
+    if (i + 1 < s->n_live || l->tstate.datastack_top == REC_ABSENT)
+        return c->size;
+    uint64_t used = rec_u64(tstate + l->tstate.datastack_top) - c->address;
+    return used < CHUNK_HEAD || used > c->size ? 0 : (uint32_t)used;
+}
+
+/* Read what was asked for too short, and settle what to ask for next time. */
+static pr_code
+settle_wants(rec_source *s, const rec_layout *l, rec_window *w, size_t tstate,
+             pr_err *err)
+{
+    for (size_t i = 0; i < s->n_live; i++) {
+        rec_chunk *c = &s->chunk[i];
+        uint32_t used = used_of(s, l, i, rec_window_bytes(w, tstate));
+        if (!used)
+            return PR_FAIL(err, PR_TORN, 0, c->address,
+                           "top of the data stack");
+        uint32_t have = c->want;
+        c->want = c->size - used > CHUNK_SLACK ? used + CHUNK_SLACK : c->size;
+        if (have < used)
+            c->piece = rec_window_add(w, c->address, c->want);
+    }
+    pr_code code = rec_window_read(w, err);
+    for (size_t i = 0; code == PR_OK && i < s->n_live; i++)
+        if (!rec_window_bytes(w, s->chunk[i].piece))
+            code = PR_FAIL(err, PR_TORN, 0, s->chunk[i].address,
+                           "chunk of the data stack is not there");
+    return code;
+}
+
+/* Make the live chunks those from `current` outwards: by what is known, and
+ * if that does not hold, by reading all of them. */
+static pr_code
+follow_known(rec_source *s, rec_window *w, uint64_t current, pr_err *err)
+{
+    if (settle_live(s, current) && links_hold(s, w))
+        return PR_OK;
+    pr_code code = follow_chunks(s, w, current, err);
+    if (code == PR_OK && !links_hold(s, w)) {
+        s->n_chunks = 0;
+        code = follow_chunks(s, w, current, err);
+    }
+    if (code == PR_OK && (!s->n_live || !links_hold(s, w)))
+        return PR_FAIL(err, PR_TORN, 0, current, "links of the data stack");
+    return code;
+}
+
+pr_code
+rec_source_follow(rec_source *s, const rec_layout *l, rec_window *w,
+                  rec_shot *shot, pr_err *err)
+{
+    const uint8_t *p = rec_window_bytes(w, shot->tstate);
+    if (!p)
+        return PR_FAIL(err, PR_TORN, 0, s->tstate, "thread state is gone");
+    uint64_t chunk = rec_u64(p + l->tstate.datastack_chunk);
+    if (l->tstate.cframe != REC_ABSENT) {
+        pr_code code = follow_cframe(s, l, w, shot, err);
+        if (code != PR_OK)
+            return code;
+    } else {
+        shot->current_frame = rec_u64(p + l->tstate.current_frame);
+    }
+    if (!chunk) { /* a thread that never ran Python code */
+        s->n_chunks = s->n_live = 0;
+        return PR_OK;
+    }
+    pr_code code = follow_known(s, w, chunk, err);
+    if (code != PR_OK)
+        return code;
+    return settle_wants(s, l, w, shot->tstate, err);
+}
+
+size_t
+rec_source_chunk(const rec_source *s, size_t hint, uint64_t address, size_t len)
+{
+    for (size_t k = 0; k <= s->n_live; k++) {
+        size_t i = k == 0 ? hint : s->n_live - k;
+        if (i >= s->n_live)
+            continue;
+        uint64_t from = address - s->chunk[i].address;
+        if (from >= CHUNK_HEAD && from < s->chunk[i].size &&
+            len <= s->chunk[i].size - from)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+void
+rec_source_note_off(rec_source *s, uint64_t address)
+{
+    if (s->n_off < OFF_MAX &&
+        pr_grow(&s->off, &s->cap_off, s->n_off + 1, sizeof *s->off))
+        s->off[s->n_off++] = address;
+}
