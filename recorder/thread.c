@@ -1,0 +1,527 @@
+/*
+ * thread.c - lists of interpreters and threads, and what the kernel says of
+ * one thread.
+ */
+#include "recorder/thread.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    INTERPS_MAX = 256,
+    THREADS_MAX = 8192,
+    INTERP_SPAN_MAX = 16384,
+    GIL_BYTES = 64,
+    RSEQ_CPU_ID = 4, /* offset in struct rseq (linux/rseq.h) */
+    /* tstate._status, 3.12 on (Include/cpython/pystate.h) */
+    STATUS_CLEARED = 1 << 6,
+    STATUS_FINALIZED = 1 << 7
+};
+
+/* ---- the table ---- */
+
+typedef struct key {
+    const rec_threads_table *table;
+    uint64_t tid;
+    uint32_t interp;
+} key;
+
+static bool
+same_key(const void *context, uint32_t value)
+{
+    const key *k = context;
+    const rec_thread *t = k->table->all[value];
+    return t->tid == k->tid && t->interp_id == k->interp;
+}
+
+static uint64_t
+hash_key(uint32_t interp, uint64_t tid)
+{
+    return pr_mix64(tid ^ (uint64_t)interp << 40);
+}
+
+static bool
+same_tstate(const void *context, uint32_t value)
+{
+    const key *k = context;
+    return k->table->live[value]->tstate == k->tid;
+}
+
+rec_thread *
+rec_threads_find(const rec_threads_table *table, uint64_t tstate)
+{
+    key k = {table, tstate, 0};
+    uint32_t i =
+        pr_table_find(&table->by_tstate, pr_mix64(tstate), same_tstate, &k);
+    return i == PR_TABLE_NONE ? NULL : table->live[i];
+}
+
+static void
+close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* The thread ended, or its state belongs to another one: forget all but who
+ * it was and what was counted. */
+static void
+forget(rec_thread *t)
+{
+    close_fd(&t->schedstat_fd);
+    close_fd(&t->stat_fd);
+    rec_source_release(&t->source);
+    rec_stack_release(&t->stack);
+    t->tstate = 0;
+    t->known = t->proven = t->pending = t->asleep = false;
+    t->shared = 0;
+    t->n_runs = t->run_ns = 0;
+}
+
+static rec_thread *
+new_thread(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
+{
+    if (!pr_grow(&table->all, &table->cap_all, table->n_all + 1,
+                 sizeof *table->all))
+        return NULL;
+    rec_thread *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->tid = tid;
+    t->interp_id = interp_id;
+    t->sink_id = PR_NO_THREAD;
+    t->schedstat_fd = t->stat_fd = -1;
+    if (!pr_table_insert(&table->by_key, hash_key(interp_id, tid),
+                         (uint32_t)table->n_all)) {
+        free(t);
+        return NULL;
+    }
+    table->all[table->n_all++] = t;
+    return t;
+}
+
+static rec_thread *
+thread_of(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
+{
+    key k = {table, tid, interp_id};
+    uint32_t i =
+        pr_table_find(&table->by_key, hash_key(interp_id, tid), same_key, &k);
+    return i == PR_TABLE_NONE ? new_thread(table, interp_id, tid)
+                              : table->all[i];
+}
+
+pr_code
+rec_threads_init(rec_threads_table *table, const rec_process *process,
+                 const rec_runtime *runtime, rec_memory *memory, pr_err *err)
+{
+    *table = (rec_threads_table){
+        .process = process, .runtime = runtime, .memory = memory};
+    return rec_window_init(&table->window, memory, err);
+}
+
+void
+rec_threads_release(rec_threads_table *table)
+{
+    for (size_t i = 0; i < table->n_all; i++) {
+        forget(table->all[i]);
+        free(table->all[i]);
+    }
+    free(table->all);
+    free(table->live);
+    free(table->interp);
+    pr_table_release(&table->by_key);
+    pr_table_release(&table->by_tstate);
+    rec_window_release(&table->window);
+    *table = (rec_threads_table){0};
+}
+
+/* ---- the words of an interpreter ---- */
+
+typedef struct span {
+    uint32_t from, to;
+} span;
+
+static void
+cover(span *s, uint32_t offset)
+{
+    if (offset == REC_ABSENT)
+        return;
+    if (offset < s->from)
+        s->from = offset;
+    if (offset + 8 > s->to)
+        s->to = offset + 8;
+}
+
+/* What is read of an interpreter in each tick: its lists, and the state of
+ * the collector where that lies near. */
+static span
+interp_span(const rec_layout *l)
+{
+    span s = {UINT32_MAX, 0};
+    cover(&s, l->interp.next);
+    cover(&s, l->interp.threads_head);
+    cover(&s, l->interp.threads_main);
+    cover(&s, l->interp.code_generation);
+    if (l->gc.frame != REC_ABSENT) {
+        cover(&s, l->interp.gc + l->gc.frame);
+        cover(&s, l->interp.gc + l->gc.collecting);
+    }
+    return s;
+}
+
+static uint64_t
+word_at(const uint8_t *bytes, span s, uint32_t offset)
+{
+    return offset == REC_ABSENT ? 0 : rec_u64(bytes + (offset - s.from));
+}
+
+void
+rec_interps_add(rec_threads_table *table, rec_window *w)
+{
+    span s = interp_span(&table->runtime->layout);
+    for (size_t i = 0; i < table->n_interps; i++) {
+        rec_interp *in = &table->interp[i];
+        in->piece[0] = rec_window_add(w, in->address + s.from, s.to - s.from);
+        in->piece[1] = in->gil.address
+                           ? rec_window_add(w, in->gil.address, GIL_BYTES)
+                           : REC_NO_PIECE;
+    }
+}
+
+static void
+parse_gil(const rec_threads_table *table, const uint8_t *bytes, rec_gil *gil)
+{
+    const rec_layout *l = &table->runtime->layout;
+    gil->holder = rec_u64(bytes + l->gil.holder);
+    gil->locked = rec_u32(bytes + l->gil.locked) != 0;
+    gil->switches = rec_u64(bytes + l->gil.switch_number);
+}
+
+bool
+rec_interps_parse(rec_threads_table *table, const rec_window *w)
+{
+    const rec_layout *l = &table->runtime->layout;
+    span s = interp_span(l);
+    bool same = true;
+    for (size_t i = 0; i < table->n_interps; i++) {
+        rec_interp *in = &table->interp[i];
+        const uint8_t *p = rec_window_bytes(w, in->piece[0]);
+        const uint8_t *gil = rec_window_bytes(w, in->piece[1]);
+        if (!p || (in->gil.address && !gil))
+            return false;
+        uint64_t next =
+            i + 1 < table->n_interps ? table->interp[i + 1].address : 0;
+        same = same && word_at(p, s, l->interp.next) == next &&
+               word_at(p, s, l->interp.threads_head) == in->threads_head;
+        in->generation = word_at(p, s, l->interp.code_generation);
+        in->gc_frame = 0;
+        if (l->gc.frame != REC_ABSENT &&
+            rec_u32(p + (l->interp.gc + l->gc.collecting - s.from)))
+            in->gc_frame = word_at(p, s, l->interp.gc + l->gc.frame);
+        if (gil)
+            parse_gil(table, gil, &in->gil);
+    }
+    return same;
+}
+
+/* ---- listing ---- */
+
+typedef struct listing {
+    rec_threads_table *table;
+    rec_interp interp[INTERPS_MAX];
+    size_t n_interps;
+    rec_thread **live;
+    size_t n_live, cap_live;
+} listing;
+
+/* A piece at `address`, from what was read ahead or read now. */
+static pr_code
+fetch(rec_window *w, uint64_t address, size_t len, const uint8_t **ret,
+      pr_err *err)
+{
+    const uint8_t *p = rec_window_find(w, address, len);
+    if (!p) {
+        size_t piece = rec_window_add(w, address, len);
+        pr_code code = rec_window_read(w, err);
+        if (code != PR_OK)
+            return code;
+        p = rec_window_bytes(w, piece);
+    }
+    if (!p)
+        return PR_FAIL(err, PR_TORN, 0, address, "a list leads nowhere");
+    *ret = p;
+    return PR_OK;
+}
+
+static uint64_t
+gil_address(const rec_threads_table *table, uint64_t ceval_gil)
+{
+    const rec_layout *l = &table->runtime->layout;
+    if (l->free_threaded)
+        return 0;
+    if (l->runtime.gil_holder != REC_ABSENT) /* 3.11: one for all */
+        return table->runtime->address + l->runtime.gil_holder - l->gil.holder;
+    return rec_plausible(ceval_gil) ? ceval_gil : 0;
+}
+
+static pr_code
+list_interp(listing *list, uint64_t address, rec_interp *ret, uint64_t *next,
+            pr_err *err)
+{
+    const rec_layout *l = &list->table->runtime->layout;
+    rec_window *w = &list->table->window;
+    if (!rec_plausible(address))
+        return PR_FAIL(err, PR_TORN, 0, address, "not an interpreter");
+    rec_interp in = {.address = address};
+    span s = interp_span(l);
+    cover(&s, l->interp.id);
+    const uint8_t *p;
+    pr_code code = fetch(w, address + s.from, s.to - s.from, &p, err);
+    if (code != PR_OK)
+        return code;
+    in.id = (uint32_t)word_at(p, s, l->interp.id);
+    in.threads_head = word_at(p, s, l->interp.threads_head);
+    in.threads_main = word_at(p, s, l->interp.threads_main);
+    *next = word_at(p, s, l->interp.next);
+    uint64_t gil = 0;
+    if (l->interp.ceval_gil != REC_ABSENT) {
+        code = fetch(w, address + l->interp.ceval_gil, 8, &p, err);
+        if (code != PR_OK)
+            return code;
+        gil = rec_u64(p);
+    }
+    in.gil.address = gil_address(list->table, gil);
+    *ret = in;
+    return PR_OK;
+}
+
+static bool
+is_main_thread(const listing *list, const rec_interp *in, uint64_t tstate,
+               pid_t host)
+{
+    if (list->table->runtime->layout.interp.threads_main != REC_ABSENT)
+        return in->threads_main == tstate;
+    return host == list->table->process->pid;
+}
+
+static void
+bind_thread(const listing *list, rec_thread *t, uint64_t tstate,
+            const uint8_t *p, const rec_interp *in, uint32_t interp)
+{
+    const rec_layout *l = &list->table->runtime->layout;
+    uint64_t pthread = rec_u64(p + l->tstate.thread_id);
+    if (t->tstate != tstate || t->pthread != pthread) {
+        forget(t);
+        t->tstate = t->source.tstate = tstate;
+        t->pthread = pthread;
+        t->host = rec_process_host_tid(list->table->process, t->tid);
+        t->cpu = UINT32_MAX;
+    }
+    int64_t rseq = list->table->runtime->rseq_offset;
+    t->rseq = rseq && rec_plausible(pthread)
+                  ? pthread + (uint64_t)rseq + RSEQ_CPU_ID
+                  : 0;
+    t->prev = rec_u64(p + l->tstate.prev);
+    t->next = rec_u64(p + l->tstate.next);
+    t->interp = interp;
+    t->is_main = is_main_thread(list, in, tstate, t->host);
+}
+
+static pr_code
+list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
+            pr_err *err)
+{
+    rec_threads_table *table = list->table;
+    const rec_layout *l = &table->runtime->layout;
+    const rec_interp *in = &list->interp[interp];
+    if (!rec_plausible(tstate))
+        return PR_FAIL(err, PR_TORN, 0, tstate, "not a thread state");
+    const uint8_t *p;
+    pr_code code = fetch(&table->window, tstate, rec_tstate_bytes(l), &p, err);
+    if (code != PR_OK)
+        return code;
+    if (rec_u64(p + l->tstate.interp) != in->address)
+        return PR_FAIL(err, PR_TORN, 0, tstate,
+                       "thread state of another interpreter");
+    *next = rec_u64(p + l->tstate.next);
+    uint64_t tid = rec_u64(p + l->tstate.native_thread_id);
+    if (tid == 0 || tid > INT32_MAX)
+        return PR_OK; /* made, but not run by any thread yet */
+    rec_thread *t = thread_of(table, in->id, tid);
+    if (!t || !pr_grow(&list->live, &list->cap_live, list->n_live + 1,
+                       sizeof *list->live))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    if (t->wanted) /* a second state of one thread: the newer one counts */
+        return PR_OK;
+    t->wanted = true;
+    bind_thread(list, t, tstate, p, in, interp);
+    list->live[list->n_live++] = t;
+    return PR_OK;
+}
+
+static pr_code
+list_threads(listing *list, uint32_t interp, pr_err *err)
+{
+    uint64_t at = list->interp[interp].threads_head;
+    for (uint32_t n = 0; at; n++) {
+        if (n == THREADS_MAX)
+            return PR_FAIL(err, PR_LIMIT, 0, at, "more than %d threads",
+                           THREADS_MAX);
+        pr_code code = list_thread(list, at, interp, &at, err);
+        if (code != PR_OK)
+            return code;
+    }
+    return PR_OK;
+}
+
+static pr_code
+list_all(listing *list, pr_err *err)
+{
+    rec_threads_table *table = list->table;
+    const rec_layout *l = &table->runtime->layout;
+    uint64_t head = table->runtime->address + l->runtime.interpreters_head;
+    const uint8_t *p;
+    pr_code code = fetch(&table->window, head, 8, &p, err);
+    if (code != PR_OK)
+        return code;
+    for (uint64_t at = rec_u64(p); at && code == PR_OK;) {
+        if (list->n_interps == INTERPS_MAX)
+            return PR_FAIL(err, PR_LIMIT, 0, at, "more than %d interpreters",
+                           INTERPS_MAX);
+        code = list_interp(list, at, &list->interp[list->n_interps], &at, err);
+        if (code == PR_OK)
+            code = list_threads(list, (uint32_t)list->n_interps++, err);
+    }
+    return code;
+}
+
+/* Put what was listed in the place of what was; who is missing has ended. */
+static pr_code
+adopt(listing *list, pr_err *err)
+{
+    rec_threads_table *table = list->table;
+    if (!pr_grow(&table->interp, &table->cap_interps, list->n_interps,
+                 sizeof *table->interp))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    for (size_t i = 0; i < list->n_interps; i++)
+        for (size_t k = 0; k < table->n_interps; k++)
+            if (table->interp[k].address == list->interp[i].address)
+                list->interp[i].last_gil = table->interp[k].last_gil;
+    if (list->n_interps)
+        memcpy(table->interp, list->interp,
+               list->n_interps * sizeof *list->interp);
+    table->n_interps = list->n_interps;
+    for (size_t i = 0; i < table->n_live; i++)
+        if (!table->live[i]->wanted)
+            forget(table->live[i]);
+    free(table->live);
+    table->live = list->live;
+    table->n_live = list->n_live;
+    table->cap_live = list->cap_live;
+    list->live = NULL;
+    pr_table_reset(&table->by_tstate);
+    for (size_t i = 0; i < table->n_live; i++)
+        if (!pr_table_insert(&table->by_tstate,
+                             pr_mix64(table->live[i]->tstate), (uint32_t)i))
+            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    return PR_OK;
+}
+
+static void
+read_ahead(rec_threads_table *table)
+{
+    uint32_t len = rec_tstate_bytes(&table->runtime->layout);
+    rec_window_reset(&table->window);
+    for (size_t i = 0; i < table->n_live; i++)
+        rec_window_add(&table->window, table->live[i]->tstate, len);
+}
+
+pr_code
+rec_threads_list(rec_threads_table *table, pr_err *err)
+{
+    listing *list = calloc(1, sizeof *list);
+    if (!list)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    list->table = table;
+    for (size_t i = 0; i < table->n_all; i++)
+        table->all[i]->wanted = false;
+    read_ahead(table);
+    pr_code code = rec_window_read(&table->window, err);
+    if (code == PR_OK)
+        code = list_all(list, err);
+    if (code == PR_OK)
+        code = adopt(list, err);
+    free(list->live);
+    free(list);
+    return code;
+}
+
+/* ---- one thread ---- */
+
+bool
+rec_thread_matches(const rec_thread *t, const rec_layout *l, const uint8_t *p)
+{
+    if (rec_u64(p + l->tstate.prev) != t->prev ||
+        rec_u64(p + l->tstate.next) != t->next ||
+        rec_u64(p + l->tstate.native_thread_id) != t->tid ||
+        rec_u64(p + l->tstate.thread_id) != t->pthread)
+        return false;
+    if (l->tstate.status == REC_ABSENT)
+        return true;
+    return !(p[l->tstate.status] & (STATUS_CLEARED | STATUS_FINALIZED));
+}
+
+static int
+open_task_file(pid_t pid, pid_t tid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid,
+             name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The file of a thread, kept open; 0: the thread is gone. */
+static size_t
+read_task_file(int *fd, pid_t pid, pid_t tid, const char *name, char *to,
+               size_t size)
+{
+    if (*fd < 0)
+        *fd = open_task_file(pid, tid, name);
+    if (*fd < 0)
+        return 0;
+    ssize_t n = pread(*fd, to, size - 1, 0);
+    if (n <= 0)
+        return 0;
+    to[n] = '\0';
+    return (size_t)n;
+}
+
+bool
+rec_thread_ran(rec_thread *t, pid_t pid, bool *ret_ran)
+{
+    char text[128];
+    if (!read_task_file(&t->schedstat_fd, pid, t->host, "schedstat", text,
+                        sizeof text))
+        return false;
+    char *p = text;
+    uint64_t run_ns = strtoull(p, &p, 10);
+    (void)strtoull(p, &p, 10);
+    uint64_t n_runs = strtoull(p, &p, 10);
+    *ret_ran = n_runs != t->n_runs || run_ns != t->run_ns;
+    t->run_ns = run_ns;
+    t->n_runs = n_runs;
+    return true;
+}
+
+char
+rec_thread_letter(rec_thread *t, pid_t pid)
+{
+    char text[512];
+    if (!read_task_file(&t->stat_fd, pid, t->host, "stat", text, sizeof text))
+        return 0;
+    const char *p = strrchr(text, ')'); /* the name may hold any byte */
+    return p && p[1] == ' ' ? p[2] : 0;
+}

@@ -1,0 +1,109 @@
+/*
+ * thread.h - the interpreters and threads of the target, and what is known of
+ * each: where its stack lay, which frames it had, what it was doing.
+ *
+ * A thread is the pair (interpreter, kernel thread), as in the file; thread
+ * states come and go under it (PyGILState_Ensure makes one a call).
+ */
+#ifndef RECORDER_THREAD_H
+#define RECORDER_THREAD_H
+
+#include "recorder/process.h"
+#include "recorder/runtime.h"
+#include "recorder/stack.h"
+
+/* The words of one GIL at one moment. */
+typedef struct rec_gil {
+    uint64_t address; /* of struct _gil_runtime_state; 0: there is none */
+    uint64_t holder;  /* the last thread state that had it */
+    uint64_t switches;
+    bool locked;
+} rec_gil;
+
+typedef struct rec_interp {
+    uint64_t address;
+    uint64_t threads_head, threads_main;
+    uint64_t generation; /* of code objects */
+    uint64_t gc_frame;   /* where a collection runs; 0: none does */
+    rec_gil gil, last_gil;
+    size_t piece[2]; /* its own words, and its GIL's if that lies elsewhere */
+    uint32_t id;
+} rec_interp;
+
+typedef struct rec_thread {
+    uint64_t tstate;     /* 0: ended */
+    uint64_t prev, next; /* its neighbours in the list */
+    uint64_t pthread;
+    uint64_t tid;    /* as the target knows it */
+    pid_t host;      /* as we know it */
+    uint32_t interp; /* index in the table */
+    uint32_t interp_id;
+    bool is_main;
+    uint64_t rseq; /* address of its rseq.cpu_id, or 0 */
+    uint32_t cpu;  /* where it was last */
+
+    int schedstat_fd, stat_fd; /* or -1 */
+    uint64_t run_ns, n_runs;   /* of the last look at schedstat */
+    bool asleep;               /* it was, at n_runs */
+
+    rec_source source;
+    rec_stack stack; /* as last seen */
+    uint64_t epoch;  /* of the codes when it was decoded */
+    bool known;      /* it was the whole truth at that moment ... */
+    bool proven;     /* ... and that was proven */
+    bool truncated;
+    bool wanted; /* to be looked at in this tick */
+    uint8_t status;
+
+    uint32_t shared;  /* outermost frames that `stack` and the sink share */
+    uint32_t sink_id; /* PR_NO_THREAD: not told yet */
+    bool pending;     /* unchanged samples not told yet, from ... */
+    size_t pending_from;
+    uint64_t last_us;
+    uint64_t count[PR_COUNT_KINDS], told[PR_COUNT_KINDS];
+} rec_thread;
+
+typedef struct rec_threads_table {
+    const rec_process *process;
+    const rec_runtime *runtime;
+    rec_memory *memory;
+    rec_interp *interp;
+    size_t n_interps, cap_interps;
+    rec_thread **all; /* every thread ever seen; owned */
+    size_t n_all, cap_all;
+    rec_thread **live; /* those in the lists at the last look */
+    size_t n_live, cap_live;
+    pr_table by_key;    /* (interpreter, tid) -> all */
+    pr_table by_tstate; /* -> live */
+    rec_window window;
+} rec_threads_table;
+
+pr_code rec_threads_init(rec_threads_table *table, const rec_process *process,
+                         const rec_runtime *runtime, rec_memory *memory,
+                         pr_err *err);
+void rec_threads_release(rec_threads_table *table);
+
+/* List all interpreters and threads anew.  PR_TORN: they changed meanwhile;
+ * the table is as it was. */
+pr_code rec_threads_list(rec_threads_table *table, pr_err *err);
+
+/* The live thread of a thread state, or NULL. */
+rec_thread *rec_threads_find(const rec_threads_table *table, uint64_t tstate);
+
+/* Words of all interpreters that change from tick to tick. */
+void rec_interps_add(rec_threads_table *table, rec_window *window);
+/* After the read.  False: they are not what was listed; list anew. */
+bool rec_interps_parse(rec_threads_table *table, const rec_window *window);
+
+/* Does the thread state read still belong to this thread? */
+bool rec_thread_matches(const rec_thread *thread, const rec_layout *layout,
+                        const uint8_t *tstate);
+
+/* Look at its schedstat: *ret_ran says whether it may have run since the last
+ * call.  False: the thread is gone. */
+bool rec_thread_ran(rec_thread *thread, pid_t pid, bool *ret_ran);
+
+/* The letter of its state; 0: the thread is gone. */
+char rec_thread_letter(rec_thread *thread, pid_t pid);
+
+#endif
