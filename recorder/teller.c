@@ -1,0 +1,184 @@
+/*
+ * teller.c - samples into deltas (teller.h).
+ */
+#include "recorder/teller.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void
+rec_teller_init(rec_teller *teller, pr_sink *sink)
+{
+    *teller = (rec_teller){.sink = sink};
+}
+
+void
+rec_teller_release(rec_teller *teller)
+{
+    free(teller->tick_us);
+    free(teller->status);
+    free(teller->push);
+    *teller = (rec_teller){0};
+}
+
+static pr_code
+no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for samples");
+}
+
+pr_code
+rec_teller_tick(rec_teller *teller, uint64_t time_us, pr_err *err)
+{
+    if (!pr_grow(&teller->tick_us, &teller->cap_ticks, teller->n_ticks + 1,
+                 sizeof *teller->tick_us))
+        return no_memory(err);
+    teller->tick_us[teller->n_ticks++] = time_us;
+    return PR_OK;
+}
+
+/* The name that the kernel has for it; "" if it is gone. */
+static size_t
+thread_name(pid_t pid, pid_t tid, char *to, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, to, size);
+    close(fd);
+    if (n > 0 && to[n - 1] == '\n')
+        n--;
+    return n > 0 ? (size_t)n : 0;
+}
+
+static pr_code
+tell_thread(rec_teller *teller, rec_thread *t, pid_t pid, pr_err *err)
+{
+    char name[64];
+    pr_thread thread = {t->tid, t->interp_id, t->is_main, name,
+                        thread_name(pid, t->host, name, sizeof name)};
+    pr_code code = PR_SINK_CALL(teller->sink, thread, &thread, err);
+    if (code == PR_OK)
+        t->sink_id = teller->n_threads++;
+    return code;
+}
+
+/* Tell the samples that are owed. */
+static pr_code
+settle(rec_teller *teller, rec_thread *t, pr_err *err)
+{
+    size_t n = teller->n_ticks - t->pending_from;
+    if (!t->pending)
+        return PR_OK;
+    t->pending = false;
+    if (n == 0)
+        return PR_OK;
+    if (!pr_grow(&teller->status, &teller->cap_status, n, 1))
+        return no_memory(err);
+    memset(teller->status, t->status, n);
+    pr_delta delta = {
+        t->sink_id,    t->stack.n, 0,
+        (uint32_t)n,   NULL,       teller->tick_us + t->pending_from,
+        teller->status};
+    t->last_us = teller->tick_us[teller->n_ticks - 1];
+    return PR_SINK_CALL(teller->sink, delta, &delta, err);
+}
+
+pr_code
+rec_teller_settle_before(rec_teller *teller, rec_thread *t, pr_err *err)
+{
+    if (!t->pending)
+        return PR_OK;
+    teller->n_ticks--;
+    pr_code code = settle(teller, t, err);
+    teller->n_ticks++;
+    return code;
+}
+
+pr_code
+rec_teller_sample(rec_teller *teller, rec_thread *t, pid_t pid,
+                  uint64_t time_us, uint8_t status, pr_err *err)
+{
+    pr_code code = rec_teller_settle_before(teller, t, err);
+    if (code == PR_OK && t->sink_id == PR_NO_THREAD)
+        code = tell_thread(teller, t, pid, err);
+    if (code != PR_OK)
+        return code;
+    uint32_t n_push = t->stack.n - t->shared;
+    if (!pr_grow(&teller->push, &teller->cap_push, n_push,
+                 sizeof *teller->push))
+        return no_memory(err);
+    for (uint32_t i = 0; i < n_push; i++)
+        teller->push[i] = t->stack.v[t->stack.n - 1 - i].id;
+    if (time_us < t->last_us)
+        time_us = t->last_us;
+    pr_delta delta = {t->sink_id,   t->shared, n_push, 1,
+                      teller->push, &time_us,  &status};
+    code = PR_SINK_CALL(teller->sink, delta, &delta, err);
+    if (code != PR_OK)
+        return code;
+    t->shared = t->stack.n;
+    t->status = status;
+    t->last_us = time_us;
+    return PR_OK;
+}
+
+pr_code
+rec_teller_idle(rec_teller *teller, rec_thread *t, pid_t pid, pr_err *err)
+{
+    size_t now = teller->n_ticks - 1;
+    if (t->sink_id == PR_NO_THREAD || t->shared != t->stack.n)
+        return rec_teller_sample(teller, t, pid, teller->tick_us[now],
+                                 t->status, err);
+    if (!t->pending) {
+        t->pending = true;
+        t->pending_from = now;
+    }
+    return PR_OK;
+}
+
+pr_code
+rec_teller_flush(rec_teller *teller, rec_threads_table *table, pr_err *err)
+{
+    for (size_t i = 0; i < table->n_live; i++) {
+        pr_code code = settle(teller, table->live[i], err);
+        if (code != PR_OK)
+            return code;
+    }
+    teller->n_ticks = 0;
+    return PR_OK;
+}
+
+static pr_code
+tell_counts(rec_teller *teller, uint32_t thread, const uint64_t *count,
+            uint64_t *told, pr_err *err)
+{
+    for (uint32_t kind = 0; kind < PR_COUNT_KINDS; kind++) {
+        if (count[kind] == told[kind])
+            continue;
+        pr_count c = {thread, kind, count[kind]};
+        pr_code code = PR_SINK_CALL(teller->sink, count, &c, err);
+        if (code != PR_OK)
+            return code;
+        told[kind] = count[kind];
+    }
+    return PR_OK;
+}
+
+pr_code
+rec_teller_counts(rec_teller *teller, rec_threads_table *table, pr_err *err)
+{
+    for (size_t i = 0; i < table->n_all; i++) {
+        rec_thread *t = table->all[i];
+        if (t->sink_id == PR_NO_THREAD)
+            continue;
+        pr_code code = tell_counts(teller, t->sink_id, t->count, t->told, err);
+        if (code != PR_OK)
+            return code;
+    }
+    return tell_counts(teller, PR_NO_THREAD, teller->count, teller->told, err);
+}
