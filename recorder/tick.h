@@ -1,0 +1,41 @@
+/*
+ * tick.h - one tick in passes, each on one CPU (for the sampler).
+ *
+ * A thread can be proven to stand still by who runs on its CPU, so a tick may
+ * have to go on on another one.  One thread at a time works on an unwinder;
+ * who hands it over to another thread does so with a semaphore or a lock.
+ */
+#ifndef RECORDER_TICK_H
+#define RECORDER_TICK_H
+
+#include "recorder/layout.h"
+#include <pyrec/unwinder.h>
+
+#define REC_NO_CPU (-1)
+
+/* Begin a tick; times as rec_unwinder_tick(). */
+pr_code rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us, pr_err *err);
+
+/* One pass, from a thread that is pinned to `cpu`, or REC_NO_CPU.  `last` says
+ * that no other will follow.  *ret_next is the CPU on which the tick should go
+ * on, or REC_NO_CPU when it is complete. */
+pr_code rec_tick_pass(rec_unwinder *unwinder, int cpu, bool last, int *ret_next,
+                      pr_err *err);
+
+/* Tell what is owed, and the counters that changed. */
+pr_code rec_tick_flush(rec_unwinder *unwinder, bool counters, pr_err *err);
+
+/* Add to a counter of the process (PR_COUNT_MISSED ...). */
+void rec_tick_count(rec_unwinder *unwinder, pr_count_kind kind, uint64_t n);
+
+/* Sum of a counter over the process and all threads. */
+uint64_t rec_tick_total(const rec_unwinder *unwinder, pr_count_kind kind);
+
+/* Zero of the samples' clock, CLOCK_MONOTONIC. */
+void rec_tick_set_start(rec_unwinder *unwinder, uint64_t start_ns);
+
+/* The CPU to begin a tick on: where the thread wanted first was last seen; or
+ * REC_NO_CPU if that does not matter. */
+int rec_tick_home(const rec_unwinder *unwinder);
+
+#endif
