@@ -1,0 +1,443 @@
+/*
+ * sampler.c - the clock, the baton, and the losses (sampler.h).
+ */
+#include "recorder/sampler.h"
+
+#include "recorder/queue.h"
+#include "recorder/tick.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PASSES_MAX = 3,
+    SLEEP_MAX_NS = 100000000, /* a stop is seen this late at low rates */
+    POLL_BELOW_NS = 50000,    /* periods too short to sleep through */
+    FLUSH_US = 400000,
+    COUNTERS_EVERY = 3, /* flushes */
+    SLICE_NS = 100000,
+    REALTIME_PRIORITY = 1
+};
+
+/* ---- the schedule ---- */
+
+uint64_t
+rec_schedule_grid(const rec_schedule *s, uint64_t tick)
+{
+    return s->start_ns + tick * s->period_ns;
+}
+
+uint64_t
+rec_schedule_due(const rec_schedule *s, uint64_t tick)
+{
+    uint64_t half = s->period_ns / 2;
+    uint64_t random = pr_mix64(s->seed ^ pr_mix64(tick + 1));
+    return rec_schedule_grid(s, tick) + (half ? random % half : 0);
+}
+
+uint64_t
+rec_schedule_next(const rec_schedule *s, uint64_t tick, uint64_t now_ns)
+{
+    if (rec_schedule_grid(s, tick + 1) >= now_ns)
+        return tick + 1;
+    uint64_t passed = now_ns - s->start_ns;
+    return passed / s->period_ns + (passed % s->period_ns != 0);
+}
+
+/* ---- the parts ---- */
+
+typedef struct seat {
+    rec_sampler *sampler;
+    int cpu; /* REC_NO_CPU: anywhere */
+    pthread_t thread;
+    sem_t baton;
+    bool made, broken;
+} seat;
+
+struct rec_sampler {
+    rec_unwinder *unwinder;
+    pr_sink *queue;
+    rec_sampler_opts opts;
+    rec_schedule schedule;
+    seat *seat; /* one a CPU, and behind them the one that is anywhere */
+    int n_cpus;
+    atomic_bool stop;
+    int event_fd;
+    const char *policy;
+    pthread_mutex_t ending; /* guards cpu_ns */
+    /* of who has the baton */
+    uint64_t tick;
+    int pass; /* of the tick; 0: none is under way */
+    uint64_t flushed_us;
+    uint32_t flushes;
+    uint64_t cpu_ns; /* added by each thread that ends */
+    uint64_t end_ns;
+    bool ended;
+    pr_code result;
+    pr_err error;
+};
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t
+to_us(const rec_sampler *s, uint64_t ns)
+{
+    return (ns - s->schedule.start_ns) / 1000;
+}
+
+/* ---- how a sampling thread is scheduled ---- */
+
+struct sched_attr_0 { /* struct sched_attr of linux/sched/types.h, size 48 */
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+static bool
+set_policy(uint32_t policy, int32_t nice, uint32_t priority)
+{
+    struct sched_attr_0 a = {.size = sizeof a,
+                             .policy = policy,
+                             .nice = nice,
+                             .priority = priority,
+                             .runtime = policy == SCHED_OTHER ? SLICE_NS : 0};
+    return syscall(SYS_sched_setattr, 0, &a, 0u) == 0;
+}
+
+/* A short slice lets a waking sampler on its CPU at once; only together with
+ * the lowest nice value it is unbiased (spec/sampling.md, "Policy"). */
+static const char *
+choose_policy(bool realtime)
+{
+    if (realtime && set_policy(SCHED_FIFO, 0, REALTIME_PRIORITY))
+        return "fifo";
+    if (set_policy(SCHED_OTHER, -20, 0))
+        return "nslice";
+    if (set_policy(SCHED_OTHER, 0, 0))
+        return "slice";
+    return "other";
+}
+
+static bool
+pin(int cpu)
+{
+    if (cpu == REC_NO_CPU)
+        return true;
+    cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
+    if (!set)
+        return false;
+    size_t size = CPU_ALLOC_SIZE((size_t)cpu + 1);
+    CPU_ZERO_S(size, set);
+    CPU_SET_S((size_t)cpu, size, set);
+    bool ok = sched_setaffinity(0, size, set) == 0;
+    CPU_FREE(set);
+    return ok;
+}
+
+/* ---- one tick ---- */
+
+static void
+sleep_until(const rec_sampler *s, uint64_t due)
+{
+    if (!s->opts.pinned && s->opts.period_ns < POLL_BELOW_NS) {
+        while (now_ns() < due && !atomic_load(&s->stop))
+            ;
+        return;
+    }
+    for (uint64_t now = now_ns(); now < due && !atomic_load(&s->stop);
+         now = now_ns()) {
+        uint64_t until = due - now > SLEEP_MAX_NS ? now + SLEEP_MAX_NS : due;
+        struct timespec t = {(time_t)(until / 1000000000),
+                             (long)(until % 1000000000)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    }
+}
+
+static void
+end(rec_sampler *s, pr_code result)
+{
+    s->ended = true;
+    s->result = result;
+    s->end_ns = now_ns();
+}
+
+/* Wait for the next tick and begin it.  False: the sampler has ended. */
+static bool
+begin_tick(rec_sampler *s)
+{
+    uint64_t due = rec_schedule_due(&s->schedule, s->tick);
+    uint64_t stop_ns = s->opts.duration_ns
+                           ? s->schedule.start_ns + s->opts.duration_ns
+                           : UINT64_MAX;
+    sleep_until(s, due < stop_ns ? due : stop_ns);
+    uint64_t now = now_ns();
+    if (atomic_load(&s->stop) || now >= stop_ns) {
+        end(s, PR_OK);
+        return false;
+    }
+    if (now - due > s->schedule.period_ns / 2)
+        rec_tick_count(s->unwinder, PR_COUNT_LATE, 1);
+    return true;
+}
+
+static pr_code
+flush(rec_sampler *s, uint64_t now_us)
+{
+    s->flushed_us = now_us;
+    pr_code code = rec_tick_flush(
+        s->unwinder, s->flushes++ % COUNTERS_EVERY == 0, &s->error);
+    if (code == PR_OK)
+        code = rec_queue_tick(s->queue, now_us, &s->error);
+    return code;
+}
+
+static void
+end_tick(rec_sampler *s)
+{
+    uint64_t now = now_ns();
+    uint64_t next = rec_schedule_next(&s->schedule, s->tick, now);
+    if (next > s->tick + 1)
+        rec_tick_count(s->unwinder, PR_COUNT_MISSED, next - s->tick - 1);
+    s->tick = next;
+    s->pass = 0;
+    uint64_t now_us = to_us(s, now);
+    if (now_us - s->flushed_us >= FLUSH_US) {
+        pr_code code = flush(s, now_us);
+        if (code != PR_OK)
+            end(s, code);
+    }
+}
+
+/* Work on the present tick.  Returns the CPU on which it goes on. */
+static int
+work(rec_sampler *s, int cpu)
+{
+    pr_code code = PR_OK;
+    if (s->pass == 0) {
+        if (rec_queue_free(s->queue) < rec_queue_size(s->queue) / 4) {
+            rec_tick_count(s->unwinder, PR_COUNT_MISSED, 1);
+            rec_tick_count(s->unwinder, PR_COUNT_MISSED_QUEUE, 1);
+            return REC_NO_CPU;
+        }
+        uint64_t grid = rec_schedule_grid(&s->schedule, s->tick);
+        code = rec_tick_begin(s->unwinder, to_us(s, grid), &s->error);
+    }
+    int next = REC_NO_CPU;
+    if (code == PR_OK)
+        code = rec_tick_pass(s->unwinder, cpu, s->pass + 1 >= PASSES_MAX, &next,
+                             &s->error);
+    if (code != PR_OK) {
+        end(s, code);
+        return REC_NO_CPU;
+    }
+    s->pass++;
+    return next;
+}
+
+/* ---- the baton ---- */
+
+static void *sit(void *argument);
+
+static bool
+make_seat(seat *self)
+{
+    if (self->made)
+        return true;
+    if (pthread_create(&self->thread, NULL, sit, self) != 0)
+        return false;
+    self->made = true;
+    return true;
+}
+
+static seat *
+seat_of(rec_sampler *s, int cpu)
+{
+    if (cpu < 0 || cpu >= s->n_cpus || s->seat[cpu].broken)
+        return NULL;
+    return make_seat(&s->seat[cpu]) ? &s->seat[cpu] : NULL;
+}
+
+/* Hold the baton: tick after tick, until it must be passed on.  Returns who
+ * gets it; NULL when the sampler has ended. */
+static seat *
+lead(rec_sampler *s, const seat *self)
+{
+    while (!s->ended) {
+        if (s->pass == 0 && !begin_tick(s))
+            break;
+        int next = work(s, self->cpu);
+        seat *to = seat_of(s, next);
+        if (to && to != self) {
+            rec_tick_count(s->unwinder, PR_COUNT_HOPS, 1);
+            return to;
+        }
+        if (!s->ended)
+            end_tick(s);
+    }
+    return NULL;
+}
+
+static void
+release_all(rec_sampler *s)
+{
+    for (int i = 0; i <= s->n_cpus; i++)
+        if (s->seat[i].made)
+            sem_post(&s->seat[i].baton);
+    uint64_t one = 1;
+    (void)!write(s->event_fd, &one, sizeof one);
+}
+
+static void *
+leave(rec_sampler *s)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    pthread_mutex_lock(&s->ending);
+    s->cpu_ns += (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    pthread_mutex_unlock(&s->ending);
+    return NULL;
+}
+
+static void *
+sit(void *argument)
+{
+    seat *self = argument;
+    rec_sampler *s = self->sampler;
+    bool pinned = pin(self->cpu);
+    const char *policy = choose_policy(s->opts.realtime);
+    prctl(PR_SET_TIMERSLACK, 1);
+    for (;;) {
+        while (sem_wait(&self->baton) != 0)
+            ;
+        if (s->ended)
+            return leave(s);
+        s->policy = policy;
+        seat *next;
+        if (!pinned) {
+            self->broken = true;
+            next = &s->seat[s->n_cpus];
+            if (!make_seat(next))
+                end(s, PR_INTERNAL);
+        } else {
+            next = lead(s, self);
+        }
+        if (s->ended) {
+            release_all(s);
+            return leave(s);
+        }
+        sem_post(&next->baton);
+    }
+}
+
+/* ---- the life of a sampler ---- */
+
+static void
+release(rec_sampler *s)
+{
+    for (int i = 0; s->seat && i <= s->n_cpus; i++)
+        sem_destroy(&s->seat[i].baton);
+    pthread_mutex_destroy(&s->ending);
+    if (s->event_fd >= 0)
+        close(s->event_fd);
+    free(s->seat);
+    free(s);
+}
+
+static pr_code
+make_seats(rec_sampler *s, pr_err *err)
+{
+    long n = sysconf(_SC_NPROCESSORS_CONF);
+    s->n_cpus = n < 1 ? 1 : (int)n;
+    s->seat = calloc((size_t)s->n_cpus + 1, sizeof *s->seat);
+    s->event_fd = eventfd(0, EFD_CLOEXEC);
+    if (!s->seat || s->event_fd < 0)
+        return PR_FAIL(err, PR_NOMEM, errno, PR_NO_OFFSET,
+                       "cannot make the sampler");
+    for (int i = 0; i <= s->n_cpus; i++) {
+        s->seat[i].sampler = s;
+        s->seat[i].cpu = i < s->n_cpus ? i : REC_NO_CPU;
+        sem_init(&s->seat[i].baton, 0, 0);
+    }
+    return PR_OK;
+}
+
+pr_code
+rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
+                  const rec_sampler_opts *opts, rec_sampler **ret, pr_err *err)
+{
+    rec_sampler *s = calloc(1, sizeof *s);
+    if (!s)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    s->unwinder = unwinder;
+    s->queue = queue;
+    s->opts = *opts;
+    s->schedule = (rec_schedule){opts->start_ns, opts->period_ns, opts->seed};
+    s->event_fd = -1;
+    s->policy = "other";
+    pthread_mutex_init(&s->ending, NULL);
+    s->error = (pr_err)PR_ERR_INIT;
+    rec_tick_set_start(unwinder, opts->start_ns);
+    pr_code code = make_seats(s, err);
+    int home = opts->pinned ? rec_tick_home(unwinder) : REC_NO_CPU;
+    seat *first = code == PR_OK ? seat_of(s, home) : NULL;
+    if (code == PR_OK && !first) {
+        first = &s->seat[s->n_cpus];
+        if (!make_seat(first))
+            code = PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+                           "cannot start the sampler's thread");
+    }
+    if (code != PR_OK) {
+        release(s);
+        return code;
+    }
+    sem_post(&first->baton);
+    *ret = s;
+    return PR_OK;
+}
+
+int
+rec_sampler_fd(const rec_sampler *s)
+{
+    return s->event_fd;
+}
+
+void
+rec_sampler_stop(rec_sampler *s)
+{
+    atomic_store(&s->stop, true);
+}
+
+pr_code
+rec_sampler_join(rec_sampler *s, rec_sampler_report *ret, pr_err *err)
+{
+    /* who has the baton may still make seats: wait for the end first */
+    uint64_t one;
+    while (read(s->event_fd, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+    for (int i = 0; i <= s->n_cpus; i++)
+        if (s->seat[i].made)
+            pthread_join(s->seat[i].thread, NULL);
+    pr_code code = s->result;
+    *ret = (rec_sampler_report){s->policy, s->cpu_ns, s->end_ns};
+    if (code != PR_OK && err && err->code == PR_OK)
+        *err = s->error;
+    release(s);
+    return code;
+}

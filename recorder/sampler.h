@@ -1,0 +1,67 @@
+/*
+ * sampler.h - when to sample, on which CPU, and what became of each tick.
+ *
+ * One thread a CPU, pinned, made when first needed, asleep until it is handed
+ * the baton: exactly one of them works at a time and owns the unwinder.
+ */
+#ifndef RECORDER_SAMPLER_H
+#define RECORDER_SAMPLER_H
+
+#include <pyrec/sink.h>
+#include <pyrec/unwinder.h>
+#include <stdbool.h>
+
+/* ---- the schedule: pure functions of time ---- */
+
+/* Tick i is due at start + i * period + a random part below half a period, so
+ * that ticks do not lock in phase with the target. */
+typedef struct rec_schedule {
+    uint64_t start_ns, period_ns, seed;
+} rec_schedule;
+
+uint64_t rec_schedule_grid(const rec_schedule *schedule, uint64_t tick);
+uint64_t rec_schedule_due(const rec_schedule *schedule, uint64_t tick);
+
+/* The tick after `tick` that is not yet overdue at now_ns: no burst makes up
+ * for a stall.  Those in between are missed. */
+uint64_t rec_schedule_next(const rec_schedule *schedule, uint64_t tick,
+                           uint64_t now_ns);
+
+/* ---- the sampler ---- */
+
+typedef struct rec_sampler rec_sampler; /* opaque */
+
+typedef struct rec_sampler_opts {
+    uint64_t start_ns; /* CLOCK_MONOTONIC, zero of the samples' clock */
+    uint64_t period_ns;
+    uint64_t duration_ns; /* 0: until it is stopped or the target ends */
+    uint64_t seed;
+    bool pinned;   /* on the CPU of the target; else anywhere */
+    bool realtime; /* SCHED_FIFO */
+} rec_sampler_opts;
+
+/* Start.  The sink is the queue the unwinder tells. */
+pr_code rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
+                          const rec_sampler_opts *opts, rec_sampler **ret,
+                          pr_err *err);
+
+/* A descriptor that becomes readable when the sampler has ended by itself. */
+int rec_sampler_fd(const rec_sampler *sampler);
+
+/* Ask it to end. */
+void rec_sampler_stop(rec_sampler *sampler);
+
+typedef struct rec_sampler_report {
+    const char *policy; /* how its threads were scheduled: "nslice", "slice",
+                         * "fifo", "other" */
+    uint64_t cpu_ns;    /* that they used */
+    uint64_t end_ns;    /* CLOCK_MONOTONIC when the last tick was over */
+} rec_sampler_report;
+
+/* Wait for its end and free it.  PR_OK: the duration is over or it was
+ * stopped; PR_NO_PROCESS: the target ended; else why it failed.  *ret is
+ * filled in any case. */
+pr_code rec_sampler_join(rec_sampler *sampler, rec_sampler_report *ret,
+                         pr_err *err);
+
+#endif
