@@ -1,0 +1,416 @@
+/*
+ * options.c - the command line of pyrec (options.h).
+ */
+#include "recorder/options.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define RATE_MAX_HZ 1e6
+#define TIME_MAX_S  (3600.0 * 24 * 366 * 10)
+
+enum { DEFAULT_PERIOD_NS = 1000000, DEPTH_LEAST = 3, DEPTH_MOST = 1 << 20 };
+
+/* ---- numbers with units ---- */
+
+typedef struct unit {
+    const char *name;
+    double factor;
+} unit;
+
+static pr_code
+parse_number(const char *text, const unit *units, const char *what, double *ret,
+             pr_err *err)
+{
+    char *end = NULL;
+    /* no hexadecimal, no "inf", no sign: a digit or a point begins it */
+    bool plain = isdigit((unsigned char)text[0]) ||
+                 (text[0] == '.' && isdigit((unsigned char)text[1]));
+    double value = (double)NAN;
+    if (plain && !strpbrk(text, "xXpP"))
+        value = strtod(text, &end);
+    for (const unit *u = units; !isnan(value) && u->name; u++)
+        if (strcasecmp(end, u->name) == 0) {
+            *ret = value * u->factor;
+            return PR_OK;
+        }
+    return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is not a %s", text,
+                   what);
+}
+
+pr_code
+rec_parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err)
+{
+    static const unit units[] = {
+        {"", 1}, {"hz", 1}, {"k", 1e3}, {"khz", 1e3}, {NULL, 0}};
+    double hz;
+    pr_code code = parse_number(text, units, "rate", &hz, err);
+    if (code != PR_OK) {
+        pr_err_hint(err, "a rate is samples a second: 100, 1khz, 10k");
+        return code;
+    }
+    if (!(hz >= 0.001 && hz <= RATE_MAX_HZ))
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "rate '%s' is not between 0.001 and 1000k", text);
+    *ret_period_ns = (uint64_t)(1e9 / hz + 0.5);
+    return PR_OK;
+}
+
+pr_code
+rec_parse_time(const char *text, uint64_t *ret_ns, pr_err *err)
+{
+    static const unit units[] = {{"", 1},   {"s", 1},    {"ms", 1e-3},
+                                 {"m", 60}, {"min", 60}, {"h", 3600},
+                                 {NULL, 0}};
+    double s;
+    pr_code code = parse_number(text, units, "time", &s, err);
+    if (code != PR_OK) {
+        pr_err_hint(err, "a time is seconds, or has a unit: 0.5, 10s, 2m");
+        return code;
+    }
+    if (!(s >= 1e-3 && s <= TIME_MAX_S))
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "time '%s' is not between 1ms and ten years", text);
+    *ret_ns = (uint64_t)(s * 1e9 + 0.5);
+    return PR_OK;
+}
+
+static pr_code
+parse_count(const char *text, long least, long most, const char *what,
+            long *ret, pr_err *err)
+{
+    char *end;
+    long value = isdigit((unsigned char)text[0]) ? strtol(text, &end, 10) : -1;
+    if (value < least || value > most || *end)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "'%s' is not a %s between %ld and %ld", text, what,
+                       least, most);
+    *ret = value;
+    return PR_OK;
+}
+
+/* ---- words ---- */
+
+typedef struct word {
+    const char *name;
+    int value;
+} word;
+
+static const word strategies[] = {
+    {"auto", REC_AUTO}, {"remote", REC_REMOTE}, {NULL, 0}};
+static const word thread_words[] = {{"all", REC_THREADS_ALL},
+                                    {"main", REC_THREADS_MAIN},
+                                    {"gil", REC_THREADS_GIL},
+                                    {NULL, 0}};
+static const word modes[] = {{"wall", PR_MODE_WALL},
+                             {"cpu", PR_MODE_CPU},
+                             {"gil", PR_MODE_GIL},
+                             {"all", PR_MODE_ALL},
+                             {"exception", PR_MODE_EXCEPTION},
+                             {NULL, 0}};
+
+static pr_code
+parse_word(const char *option, const char *text, const word *words, int *ret,
+           pr_err *err)
+{
+    char all[128] = "";
+    for (const word *w = words; w->name; w++) {
+        if (strcmp(text, w->name) == 0) {
+            *ret = w->value;
+            return PR_OK;
+        }
+        strncat(all, all[0] ? ", " : "", sizeof all - strlen(all) - 1);
+        strncat(all, w->name, sizeof all - strlen(all) - 1);
+    }
+    pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "--%s '%s' is not known", option,
+               text);
+    pr_err_hint(err, "one of %s", all);
+    return PR_USAGE;
+}
+
+/* ---- options ---- */
+
+enum {
+    OPTION_THREADS = 256,
+    OPTION_MODE,
+    OPTION_KEEP_IDLE,
+    OPTION_NATIVE,
+    OPTION_NO_GC,
+    OPTION_OPCODES,
+    OPTION_MAX_DEPTH,
+    OPTION_STRATEGY,
+    OPTION_REALTIME,
+    OPTION_STATS,
+    OPTION_DEBUG,
+    OPTION_CHECK,
+    OPTION_LABEL,
+    OPTION_FSYNC
+};
+
+static const struct option long_options[] = {
+    {"pid", required_argument, NULL, 'p'},
+    {"output", required_argument, NULL, 'o'},
+    {"rate", required_argument, NULL, 'r'},
+    {"duration", required_argument, NULL, 'd'},
+    {"force", no_argument, NULL, 'f'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"threads", required_argument, NULL, OPTION_THREADS},
+    {"mode", required_argument, NULL, OPTION_MODE},
+    {"keep-idle", no_argument, NULL, OPTION_KEEP_IDLE},
+    {"native", no_argument, NULL, OPTION_NATIVE},
+    {"no-gc", no_argument, NULL, OPTION_NO_GC},
+    {"opcodes", no_argument, NULL, OPTION_OPCODES},
+    {"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
+    {"strategy", required_argument, NULL, OPTION_STRATEGY},
+    {"realtime", no_argument, NULL, OPTION_REALTIME},
+    {"stats", no_argument, NULL, OPTION_STATS},
+    {"debug", no_argument, NULL, OPTION_DEBUG},
+    {"check", required_argument, NULL, OPTION_CHECK},
+    {"label", required_argument, NULL, OPTION_LABEL},
+    {"fsync", no_argument, NULL, OPTION_FSYNC},
+    {"version", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0}};
+
+const char *
+rec_options_help(void)
+{
+    return "usage: pyrec -p PID -o FILE [options]\n"
+           "       pyrec --check PID\n"
+           "Record a running CPython (3.11 to 3.15) into a profile.\n"
+           "\n"
+           "  -p, --pid PID         the process to record\n"
+           "  -o, --output FILE     where the profile goes\n"
+           "  -r, --rate RATE       samples a second: 100, 1khz, 10k "
+           "(default 1khz)\n"
+           "  -d, --duration TIME   0.5, 10s, 2m (default: until the target "
+           "ends)\n"
+           "  -f, --force           replace FILE if it exists\n"
+           "  -q, --quiet           no status line and no summary\n"
+           "\n"
+           "what is sampled\n"
+           "      --threads WHICH   all, main (of each interpreter), gil "
+           "(its holders)\n"
+           "      --mode MODE       wall, cpu, gil, all, exception: which "
+           "samples are kept\n"
+           "      --keep-idle       keep the samples that the mode would "
+           "drop, too\n"
+           "      --native          <native> frames where C code calls "
+           "Python\n"
+           "      --no-gc           no <GC> frames while a collection runs\n"
+           "      --opcodes         the opcode of each frame\n"
+           "      --max-depth N     frames of a stack (default 4096); the "
+           "middle is left out\n"
+           "\n"
+           "how\n"
+           "      --strategy HOW    auto, remote\n"
+           "      --realtime        SCHED_FIFO for the sampler\n"
+           "      --fsync           let the file survive a power cut\n"
+           "      --label KEY=VALUE kept in the file; may be repeated\n"
+           "\n"
+           "      --check PID       say whether PID is a Python, and which\n"
+           "      --stats           print the recorder's counters at the "
+           "end\n"
+           "      --debug           tell the whole chain of causes of an "
+           "error\n"
+           "  -V, --version         print the version\n"
+           "  -h, --help            print this help\n"
+           "\n"
+           "exit status: 0 done, 1 failed, 2 usage, 7 no such process, 8 not "
+           "a CPython\nthis program knows, 9 not permitted\n";
+}
+
+static pr_code
+add_label(rec_options *o, const char *text, pr_err *err)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "label '%s' is not KEY=VALUE", text);
+    rec_label *grown = realloc(o->label, (o->n_labels + 1) * sizeof *o->label);
+    if (!grown)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    o->label = grown;
+    o->label[o->n_labels++] =
+        (rec_label){text, (size_t)(equals - text), equals + 1};
+    return PR_OK;
+}
+
+static pr_code
+parse_pid(rec_options *o, const char *text, pr_err *err)
+{
+    long pid;
+    pr_code code = parse_count(text, 1, INT_MAX, "process id", &pid, err);
+    if (code == PR_OK)
+        o->pid = (pid_t)pid;
+    return code;
+}
+
+static pr_code
+parse_depth(rec_options *o, const char *text, pr_err *err)
+{
+    long depth;
+    pr_code code =
+        parse_count(text, DEPTH_LEAST, DEPTH_MOST, "depth", &depth, err);
+    if (code == PR_OK)
+        o->unwinder.max_depth = (uint32_t)depth;
+    return code;
+}
+
+static pr_code
+take_word(rec_options *o, int option, const char *text, pr_err *err)
+{
+    int value = 0;
+    pr_code code;
+    switch (option) {
+    case OPTION_THREADS:
+        code = parse_word("threads", text, thread_words, &value, err);
+        if (code == PR_OK)
+            o->unwinder.threads = (rec_threads)value;
+        return code;
+    case OPTION_MODE:
+        code = parse_word("mode", text, modes, &value, err);
+        if (code == PR_OK)
+            o->unwinder.mode = (pr_mode)value;
+        return code;
+    default:
+        code = parse_word("strategy", text, strategies, &value, err);
+        if (code == PR_OK)
+            o->unwinder.strategy = (rec_strategy)value;
+        return code;
+    }
+}
+
+static pr_code
+take_value(rec_options *o, int option, const char *text, pr_err *err)
+{
+    switch (option) {
+    case 'p':
+        return parse_pid(o, text, err);
+    case 'o':
+        o->output = text;
+        return PR_OK;
+    case 'r':
+        return rec_parse_rate(text, &o->period_ns, err);
+    case 'd':
+        return rec_parse_time(text, &o->duration_ns, err);
+    case OPTION_CHECK:
+        o->action = REC_ACTION_CHECK;
+        return parse_pid(o, text, err);
+    case OPTION_MAX_DEPTH:
+        return parse_depth(o, text, err);
+    case OPTION_LABEL:
+        return add_label(o, text, err);
+    default:
+        return take_word(o, option, text, err);
+    }
+}
+
+static void
+take_flag(rec_options *o, int option)
+{
+    switch (option) {
+    case 'f':
+        o->force = true;
+        break;
+    case 'q':
+        o->quiet = true;
+        break;
+    case 'h':
+        o->action = REC_ACTION_HELP;
+        break;
+    case 'V':
+        o->action = REC_ACTION_VERSION;
+        break;
+    case OPTION_KEEP_IDLE:
+        o->unwinder.keep_idle = 1;
+        break;
+    case OPTION_NATIVE:
+        o->unwinder.native = 1;
+        break;
+    case OPTION_NO_GC:
+        o->unwinder.gc = 0;
+        break;
+    case OPTION_OPCODES:
+        o->unwinder.opcodes = 1;
+        break;
+    case OPTION_REALTIME:
+        o->realtime = true;
+        break;
+    case OPTION_STATS:
+        o->stats = true;
+        break;
+    case OPTION_DEBUG:
+        o->debug = true;
+        break;
+    case OPTION_FSYNC:
+        o->fsync = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static pr_code
+check_complete(const rec_options *o, pr_err *err)
+{
+    if (o->action != REC_ACTION_RECORD)
+        return PR_OK;
+    if (!o->pid)
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no process given");
+    else if (!o->output)
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no output given");
+    else
+        return PR_OK;
+    pr_err_hint(err, "pyrec -p PID -o FILE; see pyrec --help");
+    return PR_USAGE;
+}
+
+static pr_code
+take_option(rec_options *o, int option, char **argv, pr_err *err)
+{
+    if (option == '?' || option == ':') {
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "%s '%s'",
+                   option == ':' ? "value missing after" : "unknown option",
+                   argv[optind - 1]);
+        pr_err_hint(err, "see pyrec --help");
+        return PR_USAGE;
+    }
+    if (optarg)
+        return take_value(o, option, optarg, err);
+    take_flag(o, option);
+    return PR_OK;
+}
+
+pr_code
+rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
+{
+    *ret = (rec_options){.period_ns = DEFAULT_PERIOD_NS,
+                         .unwinder = REC_UNWINDER_OPTS_INIT};
+    optind = 1;
+    opterr = 0;
+    int option;
+    while ((option = getopt_long(argc, argv, "+:p:o:r:d:fqVh", long_options,
+                                 NULL)) != -1) {
+        pr_code code = take_option(ret, option, argv, err);
+        if (code != PR_OK)
+            return code;
+    }
+    if (optind < argc)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "unexpected '%s'",
+                       argv[optind]);
+    return check_complete(ret, err);
+}
+
+void
+rec_options_release(rec_options *o)
+{
+    free(o->label);
+    o->label = NULL;
+    o->n_labels = 0;
+}

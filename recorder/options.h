@@ -1,0 +1,49 @@
+/*
+ * options.h - the command line of pyrec.
+ */
+#ifndef RECORDER_OPTIONS_H
+#define RECORDER_OPTIONS_H
+
+#include <pyrec/unwinder.h>
+#include <stdbool.h>
+
+/* What pyrec is asked to do. */
+typedef enum rec_action {
+    REC_ACTION_RECORD,
+    REC_ACTION_CHECK,
+    REC_ACTION_HELP,
+    REC_ACTION_VERSION
+} rec_action;
+
+typedef struct rec_label {
+    const char *key; /* not terminated: key_len bytes */
+    size_t key_len;
+    const char *value;
+} rec_label;
+
+typedef struct rec_options {
+    rec_action action;
+    pid_t pid; /* 0: none given */
+    const char *output;
+    uint64_t period_ns;
+    uint64_t duration_ns; /* 0: until the target ends */
+    bool force, fsync, quiet, stats, debug, realtime;
+    rec_unwinder_opts unwinder;
+    rec_label *label; /* owned; keys and values are argv's */
+    size_t n_labels;
+} rec_options;
+
+/* "100", "1khz", "10k", "0.5hz" -> the distance of ticks. */
+pr_code rec_parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err);
+
+/* "0.5", "10s", "2m", "1h", "250ms". */
+pr_code rec_parse_time(const char *text, uint64_t *ret_ns, pr_err *err);
+
+/* PR_OK or PR_USAGE with what is wrong.  Release in either case. */
+pr_code rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err);
+void rec_options_release(rec_options *options);
+
+/* The text of --help. */
+const char *rec_options_help(void);
+
+#endif
