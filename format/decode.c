@@ -1,0 +1,471 @@
+/*
+ * decode.c - records into deltas.
+ */
+#include "format/decode.h"
+#include "format/limits.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Slots of `recent`. */
+enum { RECENT = 1024 };
+
+static pr_code
+no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                   "no memory for decoding samples");
+}
+
+pr_code
+pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names, bool learn,
+                pr_err *err)
+{
+    *d = (pf_decoder){
+        .sink = sink, .names = names, .to_us = UINT64_MAX, .learn = learn};
+    d->recent = malloc(RECENT * sizeof *d->recent);
+    d->time_us = malloc(PF_RUN_MAX * sizeof *d->time_us);
+    d->status = malloc(PF_RUN_MAX);
+    if (!d->recent || !d->time_us || !d->status) {
+        pf_decoder_release(d);
+        return no_memory(err);
+    }
+    memset(d->recent, 0xff, RECENT * sizeof *d->recent);
+    const pf_id_map *map = &names->symbols.frame_map;
+    if (map->n == 1 && map->range[0].first == 0)
+        d->frame_limit = map->range[0].end;
+    return PR_OK;
+}
+
+void
+pf_decoder_release(pf_decoder *d)
+{
+    for (size_t i = 0; i < d->n_tracks; i++)
+        free(d->track[i].stack);
+    free(d->track);
+    free(d->recent);
+    free(d->time_us);
+    free(d->status);
+    free(d->push);
+    *d = (pf_decoder){0};
+}
+
+/* ---- threads ---- */
+
+static pr_code
+need_track(pf_decoder *d, uint32_t thread, pr_err *err)
+{
+    if (thread < d->n_tracks)
+        return PR_OK;
+    size_t need = (size_t)thread + 1;
+    if (!pr_grow(&d->track, &d->track_cap, need, sizeof *d->track))
+        return no_memory(err);
+    memset(&d->track[d->n_tracks], 0, (need - d->n_tracks) * sizeof *d->track);
+    d->n_tracks = need;
+    return PR_OK;
+}
+
+void
+pf_decoder_begin(pf_decoder *d)
+{
+    d->epoch++;
+    d->samples = 0;
+    d->first_us = UINT64_MAX;
+    d->last_us = 0;
+    d->run_left = 0;
+}
+
+pr_code
+pf_decoder_base(pf_decoder *d, pf_ref ref, uint64_t base_us, pr_err *err)
+{
+    uint32_t thread = pf_names_find_thread(d->names, ref);
+    if (thread == PR_NO_THREAD)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "the checkpoint changed while it was read");
+    pr_code code = need_track(d, thread, err);
+    if (code != PR_OK)
+        return code;
+    pf_track *t = &d->track[thread];
+    if (t->epoch == d->epoch)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "the checkpoint names thread %" PRIu64 " twice",
+                       ref.tid);
+    if (base_us < t->time_us)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "the samples of thread %" PRIu64 " go back in time",
+                       ref.tid);
+    t->time_us = base_us;
+    t->epoch = d->epoch;
+    t->fresh = true;
+    return PR_OK;
+}
+
+static pr_code
+find_thread(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
+{
+    uint32_t thread;
+    if (d->learn) {
+        pr_code code = pf_names_add_thread(d->names, ref, &thread, err);
+        if (code != PR_OK || (code = need_track(d, thread, err)) != PR_OK)
+            return code;
+        pf_track *t = &d->track[thread];
+        if (t->epoch != d->epoch) {
+            t->epoch = d->epoch;
+            t->fresh = true;
+        }
+    } else {
+        thread = pf_names_find_thread(d->names, ref);
+        if (thread >= d->n_tracks || d->track[thread].epoch != d->epoch)
+            return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                           "thread %" PRIu64 " has records and no base time",
+                           ref.tid);
+    }
+    *ret = thread;
+    return PR_OK;
+}
+
+/* The thread of a record; the common case without a search. */
+static inline pr_code
+thread_of(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
+{
+    size_t slot = (size_t)(ref.tid * 0x9e3779b97f4a7c15u >> 32 ^ ref.interp);
+    uint32_t *recent = &d->recent[slot & (RECENT - 1)];
+    if (*recent < d->n_tracks && d->track[*recent].epoch == d->epoch) {
+        const pf_thread *t = &d->names->thread[*recent];
+        if (t->tid == ref.tid && t->interp == ref.interp) {
+            *ret = *recent;
+            return PR_OK;
+        }
+    }
+    pr_code code = find_thread(d, ref, recent, err);
+    if (code != PR_OK) {
+        *recent = UINT32_MAX;
+        return code;
+    }
+    *ret = *recent;
+    return PR_OK;
+}
+
+/* ---- stacks ---- */
+
+/* The thread's stack becomes its outermost `keep` frames and push[0..n-1],
+ * innermost first, on top. */
+static bool
+change_stack(pf_track *t, uint32_t keep, const uint32_t *push, uint32_t n)
+{
+    if (!pr_grow(&t->stack, &t->cap, (size_t)keep + n, sizeof *t->stack))
+        return false;
+    uint32_t *top = t->stack + keep;
+    for (uint32_t i = 0; i < n; i++)
+        top[i] = push[n - 1 - i];
+    t->depth = keep + n;
+    if (t->told > keep)
+        t->told = keep;
+    return true;
+}
+
+/* How many outermost frames a whole new stack has in common with the old. */
+static uint32_t
+common_frames(const pf_track *t, const uint32_t *stack, uint32_t n)
+{
+    uint32_t most = t->depth < n ? t->depth : n, i = 0;
+    while (i < most && t->stack[i] == stack[n - 1 - i])
+        i++;
+    return i;
+}
+
+/* A record of a stack that begins a thread's segment starts from nothing. */
+static void
+forget_stack(pf_track *t)
+{
+    t->depth = 0;
+    t->told = 0;
+}
+
+/* ---- telling ---- */
+
+/* The part of the run that is in the wanted time: runs are in time order. */
+static uint32_t
+clip(const pf_decoder *d, uint32_t *first, uint32_t n)
+{
+    uint32_t i = 0;
+    while (i < n && d->time_us[i] < d->from_us)
+        i++;
+    while (n > i && d->time_us[n - 1] >= d->to_us)
+        n--;
+    *first = i;
+    return n - i;
+}
+
+/* Frames above what the sink knows, innermost first; room: t->depth. */
+static pr_code
+collect_push(pf_decoder *d, const pf_track *t, pr_err *err)
+{
+    if (!pr_grow(&d->push, &d->push_cap, t->depth, sizeof *d->push))
+        return no_memory(err);
+    for (uint32_t i = 0; i < t->depth - t->told; i++)
+        d->push[i] = t->stack[t->depth - 1 - i];
+    return PR_OK;
+}
+
+/* Threads of a CPython file are told with their first record: that is also the
+ * order of their numbers. */
+static pr_code
+tell_new_thread(pf_decoder *d, uint32_t thread, uint8_t status, pr_err *err)
+{
+    if (thread < d->threads_told)
+        return PR_OK;
+    d->names->thread[thread].is_main = status & PR_MAIN_THREAD;
+    pr_code code = pf_names_tell_thread(d->names, thread, d->sink, err);
+    d->sink_failed = code != PR_OK;
+    d->threads_told = thread + 1;
+    return code;
+}
+
+/* Tell n decoded samples of the thread's present stack, whose n_push innermost
+ * frames d->push holds. */
+static pr_code
+tell_run(pf_decoder *d, uint32_t thread, uint32_t n, uint32_t n_push,
+         pr_err *err)
+{
+    pf_track *t = &d->track[thread];
+    uint32_t first = 0;
+    d->samples += n;
+    if (d->time_us[0] < d->first_us)
+        d->first_us = d->time_us[0];
+    if (d->time_us[n - 1] > d->last_us)
+        d->last_us = d->time_us[n - 1];
+    pr_code code = tell_new_thread(d, thread, d->status[0], err);
+    if (d->time_us[0] < d->from_us || d->time_us[n - 1] >= d->to_us)
+        n = clip(d, &first, n);
+    if (code != PR_OK || n == 0)
+        return code;
+    if (t->depth - t->told > n_push)
+        code = collect_push(d, t, err);
+    if (code != PR_OK)
+        return code;
+    pr_delta delta = {.thread = thread,
+                      .keep = t->told,
+                      .n_push = t->depth - t->told,
+                      .n = n,
+                      .push = d->push,
+                      .time_us = d->time_us + first,
+                      .status = d->status + first};
+    code = PR_SINK_CALL(d->sink, delta, &delta, err);
+    d->sink_failed = code != PR_OK;
+    d->told += n;
+    t->told = t->depth;
+    return code;
+}
+
+/* ---- records ---- */
+
+/* Most deltas between two samples take one byte (less than 128 us) or two
+ * (less than 16 ms).  A sum that leaves 64 bits is no time. */
+static inline bool
+get_time(pf_cur *c, uint64_t *time_us)
+{
+    uint64_t delta;
+    if (pf_left(c) >= 2 && (c->p[0] & c->p[1]) < 0x80) {
+        uint64_t low = c->p[0];
+        bool two = low >= 0x80;
+        delta = two ? (low & 0x7f) | (uint64_t)c->p[1] << 7 : low;
+        c->p += 1 + two;
+    } else if (!pf_get_long_varint(c, &delta)) {
+        return false;
+    }
+    if (delta > UINT64_MAX - *time_us)
+        return pf_refuse(c, c->p);
+    *time_us += delta;
+    return true;
+}
+
+/* Up to `max` whole (delta, status) pairs; the cursor stands behind them. */
+static uint32_t
+get_samples(pf_decoder *d, pf_cur *c, uint64_t *time_us, uint32_t max)
+{
+    uint32_t n = 0;
+    while (n < max) {
+        pf_cur next = *c;
+        uint64_t time = *time_us;
+        uint8_t status;
+        if (!get_time(&next, &time) || !pf_get_u8(&next, &status))
+            break;
+        *c = next;
+        *time_us = d->time_us[n] = time;
+        d->status[n++] = status;
+    }
+    return n;
+}
+
+/* Samples of a run, as many as the arrays take. */
+static pr_code
+decode_run(pf_decoder *d, pf_cur *c, pr_err *err)
+{
+    pf_track *t = &d->track[d->run_thread];
+    uint32_t max =
+        d->run_left < PF_RUN_MAX ? (uint32_t)d->run_left : PF_RUN_MAX;
+    uint32_t n = get_samples(d, c, &t->time_us, max);
+    if (n == 0) {
+        pf_refuse(c, c->p);
+        return PR_OK;
+    }
+    d->run_left -= n;
+    d->stats.repeat_samples += n;
+    return tell_run(d, d->run_thread, n, 0, err);
+}
+
+static pr_code
+decode_repeat(pf_decoder *d, pf_cur *c, uint32_t thread, pr_err *err)
+{
+    uint64_t count;
+    if (!pf_get_varint(c, &count))
+        return PR_OK;
+    if (count == 0)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "a record repeats a stack 0 times");
+    if (d->track[thread].fresh)
+        forget_stack(&d->track[thread]);
+    d->track[thread].fresh = false;
+    d->stats.repeat_records++;
+    d->run_left = count;
+    d->run_thread = thread;
+    return PR_OK;
+}
+
+/* Frame ids into d->push as numbers by arrival. */
+static pr_code
+get_push(pf_decoder *d, pf_cur *c, uint32_t n, pr_err *err)
+{
+    if (n > PF_STACK_MAX)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "a stack of %" PRIu32 " frames or more", n);
+    if (n > pf_left(c)) {
+        pf_refuse(c, c->p);
+        return PR_OK;
+    }
+    if (!pr_grow(&d->push, &d->push_cap, n, sizeof *d->push))
+        return no_memory(err);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t id, number;
+        if (!pf_get_varint32(c, &id))
+            return PR_OK;
+        number = id;
+        if (id >= d->frame_limit)
+            number = pf_symbols_frame(&d->names->symbols, id);
+        if (number == UINT32_MAX)
+            return PR_FAIL(
+                err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                "a stack names frame %" PRIu32 ", which does not exist", id);
+        d->push[i] = number;
+    }
+    return PR_OK;
+}
+
+/* How many outermost frames stay, by the record's own words. */
+static pr_code
+kept_frames(pf_track *t, pf_record_kind kind, uint32_t said, uint32_t *ret,
+            pr_err *err)
+{
+    if (t->fresh)
+        forget_stack(t);
+    if (said > t->depth)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "a record %s %" PRIu32 " frames of a stack of %" PRIu32,
+                       kind == PF_SUFFIX ? "keeps" : "removes", said, t->depth);
+    *ret = kind == PF_SUFFIX ? said : t->depth - said;
+    return PR_OK;
+}
+
+static pr_code
+decode_change(pf_decoder *d, pf_cur *c, uint32_t thread, pf_record_kind kind,
+              pr_err *err)
+{
+    pf_track *t = &d->track[thread];
+    uint64_t time_us = t->time_us;
+    uint32_t said = 0, n = 0, keep = 0;
+    uint8_t status;
+    if (!get_time(c, &time_us) || !pf_get_u8(c, &status) ||
+        (kind != PF_FULL && !pf_get_varint32(c, &said)) ||
+        !pf_get_varint32(c, &n))
+        return PR_OK;
+    pr_code code = PR_OK;
+    if (kind != PF_FULL)
+        code = kept_frames(t, kind, said, &keep, err);
+    if (code == PR_OK && keep + (uint64_t)n > PF_STACK_MAX)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "a stack has more than %u frames", PF_STACK_MAX);
+    if (code == PR_OK)
+        code = get_push(d, c, n, err);
+    if (code != PR_OK || c->bad)
+        return code;
+    if (kind == PF_FULL)
+        keep = common_frames(t, d->push, n);
+    uint32_t n_new = kind == PF_FULL ? n - keep : n;
+    if (!change_stack(t, keep, d->push, n_new))
+        return no_memory(err);
+    t->fresh = false;
+    t->time_us = d->time_us[0] = time_us;
+    d->status[0] = status;
+    return tell_run(d, thread, 1, n, err);
+}
+
+static pr_code
+decode_record(pf_decoder *d, pf_cur *c, pr_err *err)
+{
+    const uint8_t *head = pf_get_bytes(c, PF_RECORD_SIZE);
+    if (!head)
+        return PR_OK;
+    pf_ref ref = {pf_load_u64(head + PF_RECORD_THREAD, c->swapped),
+                  pf_load_u32(head + PF_RECORD_INTERP, c->swapped)};
+    uint32_t thread;
+    pr_code code = thread_of(d, ref, &thread, err);
+    if (code != PR_OK)
+        return code;
+    uint64_t *counter;
+    switch (head[PF_RECORD_KIND]) {
+    case PF_REPEAT:
+        return decode_repeat(d, c, thread, err);
+    case PF_FULL:
+        counter = &d->stats.full_records;
+        break;
+    case PF_SUFFIX:
+        counter = &d->stats.suffix_records;
+        break;
+    case PF_POP_PUSH:
+        counter = &d->stats.pop_push_records;
+        break;
+    default:
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "a record of unknown kind %u", head[PF_RECORD_KIND]);
+    }
+    code =
+        decode_change(d, c, thread, (pf_record_kind)head[PF_RECORD_KIND], err);
+    *counter += code == PR_OK && !c->bad;
+    return code;
+}
+
+pr_code
+pf_decoder_piece(pf_decoder *d, pf_cur piece, bool more, size_t *ret_used,
+                 pr_err *err)
+{
+    pf_cur c = piece;
+    const uint8_t *at = c.p;
+    while (at < piece.end) {
+        pr_code code =
+            d->run_left ? decode_run(d, &c, err) : decode_record(d, &c, err);
+        if (code != PR_OK) {
+            if (err && err->offset == PR_NO_OFFSET && !d->sink_failed)
+                err->offset = (uint64_t)(at - piece.p);
+            return code;
+        }
+        if (c.bad)
+            break;
+        at = c.p;
+    }
+    if (!more && (at < piece.end || d->run_left))
+        return PR_FAIL(err, PR_DAMAGED, 0, (uint64_t)(at - piece.p),
+                       "the last record is not whole");
+    *ret_used = (size_t)(at - piece.p);
+    return PR_OK;
+}

@@ -1,0 +1,47 @@
+/*
+ * limits.h - what a reader allows a file to ask for, each with its reason.
+ */
+#ifndef FORMAT_LIMITS_H
+#define FORMAT_LIMITS_H
+
+#include "format/wire.h"
+
+/* Records of one segment, decoded: as much as a checkpoint's body may be.
+ * Writers close a segment at a few MiB. */
+#define PF_RECORDS_MAX (256u << 20)
+
+/* RFC 8878 3.1.1.2: a block takes at least 4 bytes (three of header, one of a
+ * run) and holds at most 128 KiB.  What claims more is no zstd frame. */
+#define PF_ZSTD_BLOCK_MIN 4u
+#define PF_ZSTD_BLOCK_MAX (128u << 10)
+
+/* Incompressible bytes grow by less than this when compressed. */
+#define PF_ZSTD_BOUND(n) ((uint64_t)(n) + ((n) >> 7) + (64u << 10))
+
+/* The window of a zstd stream that is read piece by piece: CPython 3.15 needs
+ * 2 MiB, level 19 needs 8 MiB, and the memory of a reader stays below 64. */
+#define PF_WINDOW_LOG_MAX 25
+
+/* Records of a CPython file that are in memory at a time ... */
+#define PF_PIECE_SIZE (1u << 20)
+/* ... which must hold the longest record with a stack. */
+#define PF_STACK_MAX (1u << 17)
+_Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
+                       PF_VARINT_U32_MAX * PF_STACK_MAX <=
+                   PF_PIECE_SIZE,
+               "a record fits a piece");
+
+/* Samples of one delta: a longer run is told in parts, so that the arrays of
+ * times and statuses stay in the first cache. */
+#define PF_RUN_MAX 2048u
+
+/* Index of a finished file: 16 million segments. */
+#define PF_INDEX_MAX (256u << 20)
+
+/* Keys of metadata: they are kept in order by insertion. */
+#define PF_META_MAX 4096
+
+/* Threads that decompress at the same time. */
+#define PF_JOBS_MAX 64
+
+#endif
