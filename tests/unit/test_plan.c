@@ -1,0 +1,672 @@
+/*
+ * test_plan.c - answers against counting every sample by hand.
+ *
+ * Random stacks with much recursion are put into a database as schema.h wants
+ * it; each question is then answered a second time from the list of samples,
+ * in the plainest way there is.
+ */
+#include "query_fixture.h"
+
+#include "query/database.h"
+
+enum {
+    SAMPLES = 300,
+    DEPTH = 9,
+    FUNCTIONS = 6, /* two in each file, two lines each */
+    THREADS = 3,
+    KEYS = 64 /* more than any kind of key there is */
+};
+
+typedef struct sample {
+    int depth;
+    int frame[DEPTH]; /* outermost first; function * 2 + line */
+    int thread;
+    int status;
+    int64_t time_us, weight_us;
+} sample;
+
+typedef struct count {
+    int64_t self, total, self_us, total_us;
+} count;
+
+static sample samples[SAMPLES];
+
+static int
+function_of(int frame)
+{
+    return frame / 2;
+}
+
+static int
+frame_of(int frame)
+{
+    return frame;
+}
+
+static int
+file_of(int frame)
+{
+    return frame / 4;
+}
+
+static void
+make_samples(unsigned seed)
+{
+    static const int statuses[] = {0, 1, 3, 8, 19, 35, 4};
+    printf("seed %u\n", seed);
+    srand(seed);
+    int64_t now = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        sample *s = &samples[i];
+        s->depth = 1 + rand() % DEPTH;
+        /* few frames: the same stacks come again, and recursion is common */
+        for (int d = 0; d < s->depth; d++)
+            s->frame[d] = rand() % 3 ? rand() % 4 : rand() % (FUNCTIONS * 2);
+        s->thread = rand() % THREADS;
+        s->status = statuses[rand() % 7];
+        s->weight_us = rand() % 2000;
+        s->time_us = now += 1 + rand() % 1000;
+    }
+}
+
+/* --- the database of the samples --- */
+
+static int
+compare_stacks(const void *x, const void *y)
+{
+    const sample *a = *(sample *const *)x, *b = *(sample *const *)y;
+    for (int d = 0; d < a->depth && d < b->depth; d++)
+        if (a->frame[d] != b->frame[d])
+            return a->frame[d] - b->frame[d];
+    return a->depth - b->depth;
+}
+
+static void
+put(sqlite3 *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *sql = sqlite3_vmprintf(format, args);
+    va_end(args);
+    fixture_sql(s, sql);
+    sqlite3_free(sql);
+}
+
+/* In order of their stacks, each new frame on a stack is the next node. */
+static void
+put_nodes(sqlite3 *s)
+{
+    sample *sorted[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++)
+        sorted[i] = &samples[i];
+    qsort(sorted, SAMPLES, sizeof *sorted, compare_stacks);
+    int open[DEPTH] = {0}, n_open = 0, next = 1;
+    const sample *before = NULL;
+    for (int i = 0; i < SAMPLES; i++) {
+        int same = 0;
+        while (before && same < n_open && same < sorted[i]->depth &&
+               before->frame[same] == sorted[i]->frame[same])
+            same++;
+        for (n_open = same; n_open < sorted[i]->depth; n_open++) {
+            int frame = sorted[i]->frame[n_open];
+            open[n_open] = next;
+            put(s,
+                "INSERT INTO node VALUES(%d, nullif(%d, 0), 0, %d, %d, %d,"
+                " %d, 0, 0, 0)",
+                next++, n_open ? open[n_open - 1] : 0, n_open, frame + 1,
+                function_of(frame) + 1, frame + 1);
+        }
+        const sample *a = before = sorted[i];
+        put(s, "INSERT INTO run VALUES(NULL, %d, %d, %d, %lld, %lld, 1, %lld)",
+            a->thread + 1, open[n_open - 1], a->status, a->time_us, a->time_us,
+            a->weight_us);
+    }
+    fixture_sql(s, "UPDATE node SET last_id = (WITH RECURSIVE below(id) AS"
+                   " (VALUES(node.id) UNION ALL SELECT n.id FROM node AS n"
+                   " JOIN below ON n.parent_id = below.id)"
+                   " SELECT max(id) FROM below)");
+}
+
+static void
+put_names(sqlite3 *s)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        if (i % 2 == 0)
+            put(s,
+                "INSERT INTO file VALUES(%d, '/app/m%d.py', 'm%d.py',"
+                " 'm%d', 'project')",
+                i / 2 + 1, i / 2, i / 2, i / 2);
+        put(s,
+            "INSERT INTO function VALUES(%d, %d, 'f%d', 'f%d', %d, 'py',"
+            " x'00')",
+            i + 1, i / 2 + 1, i, i, 10 * i);
+    }
+    for (int i = 0; i < THREADS; i++)
+        put(s,
+            "INSERT INTO thread(id, tid, interp, name, is_main, t1_us,"
+            " samples) VALUES(%d, %d, 0, 't%d', %d, 1000000, 0)",
+            i + 1, i + 100, i, i == 0);
+}
+
+static q_database *
+open_random(fixture *f, unsigned seed)
+{
+    make_samples(seed);
+    fixture_write(f, "");
+    sqlite3 *s;
+    assert_int_equal(sqlite3_open(f->path, &s), SQLITE_OK);
+    fixture_sql(s, "BEGIN");
+    put_names(s);
+    put_nodes(s);
+    fixture_sql(s, "CREATE INDEX node_parent ON node(parent_id);"
+                   "INSERT INTO node_self SELECT node_id, thread_id, status,"
+                   " sum(n), sum(weight_us) FROM run GROUP BY 1, 2, 3;"
+                   "COMMIT");
+    sqlite3_close(s);
+    return fixture_open(f);
+}
+
+/* --- counting by hand --- */
+
+typedef int (*chooser)(const sample *);
+
+static int
+all(const sample *s)
+{
+    (void)s;
+    return 1;
+}
+
+static int
+with_gil(const sample *s)
+{
+    return s->status & 1;
+}
+
+static int
+idle_of_t2(const sample *s)
+{
+    return (s->status & 7) == 0 && s->thread == 2;
+}
+
+static int
+main_waiting_or_not(const sample *s)
+{
+    return (s->status & 32 || s->thread == 0) && s->status & 1;
+}
+
+static int
+in_range(const sample *s)
+{
+    return s->time_us >= 30000 && s->time_us < 90000;
+}
+
+static int64_t
+count_by_hand(chooser choose, int (*key)(int frame), count counts[KEYS])
+{
+    int64_t n = 0;
+    memset(counts, 0, KEYS * sizeof *counts);
+    for (int i = 0; i < SAMPLES; i++) {
+        const sample *s = &samples[i];
+        if (!choose(s))
+            continue;
+        n++;
+        count *self = &counts[key(s->frame[s->depth - 1])];
+        self->self++;
+        self->self_us += s->weight_us;
+        int seen[KEYS] = {0};
+        for (int d = 0; d < s->depth; d++) {
+            int k = key(s->frame[d]);
+            if (seen[k]++)
+                continue;
+            counts[k].total++;
+            counts[k].total_us += s->weight_us;
+        }
+    }
+    return n;
+}
+
+/* Edges caller -> callee, once a sample; caller FUNCTIONS is the root. */
+static void
+count_edges_by_hand(count edges[FUNCTIONS + 1][FUNCTIONS])
+{
+    memset(edges, 0, (FUNCTIONS + 1) * sizeof *edges);
+    for (int i = 0; i < SAMPLES; i++) {
+        const sample *s = &samples[i];
+        int seen[FUNCTIONS + 1][FUNCTIONS] = {{0}};
+        for (int d = 0; d < s->depth; d++) {
+            int caller = d ? function_of(s->frame[d - 1]) : FUNCTIONS;
+            int callee = function_of(s->frame[d]);
+            count *e = &edges[caller][callee];
+            if (!seen[caller][callee]++) {
+                e->total++;
+                e->total_us += s->weight_us;
+            }
+            if (d == s->depth - 1) {
+                e->self++;
+                e->self_us += s->weight_us;
+            }
+        }
+    }
+}
+
+/* --- comparing --- */
+
+static q_result *
+ask(q_database *database, const char *query)
+{
+    q_result *result = NULL;
+    pr_err err = PR_ERR_INIT;
+    if (q_run(database, query, &result, &err) != PR_OK)
+        fail_msg("'%s': %s", query, err.what);
+    return result;
+}
+
+static q_value
+value(const q_result *result, const char *column)
+{
+    for (size_t i = 0; i < q_result_columns(result); i++)
+        if (strcmp(q_result_name(result, i), column) == 0)
+            return q_result_value(result, i);
+    fail_msg("no column %s", column);
+    return (q_value){Q_NULL, 0, 0, NULL, 0};
+}
+
+static int64_t
+micros(q_value seconds)
+{
+    return (int64_t)(seconds.real * 1e6 + 0.5);
+}
+
+static void
+assert_counts(const q_result *result, const count *c, int64_t n)
+{
+    assert_int_equal(value(result, "self_samples").integer, c->self);
+    assert_int_equal(value(result, "total_samples").integer, c->total);
+    assert_int_equal(micros(value(result, "self_s")), c->self_us);
+    assert_int_equal(micros(value(result, "total_s")), c->total_us);
+    double share = 100.0 * (double)c->total / (double)n;
+    double told = value(result, "total_pct").real;
+    assert_true(told > share - 0.0051 && told < share + 0.0051);
+}
+
+/* "f3" -> 3 and so on: the last number of a text. */
+static int
+number_in(q_value v)
+{
+    assert_int_equal(v.type, Q_TEXT);
+    int n = 0;
+    for (size_t i = 0; i < v.len; i++)
+        if (v.text[i] >= '0' && v.text[i] <= '9')
+            n = n * 10 + (v.text[i] - '0');
+    return n;
+}
+
+static int
+row_function(const q_result *result)
+{
+    return number_in(value(result, "function"));
+}
+
+static int
+row_frame(const q_result *result)
+{
+    return (int)value(result, "line").integer - 1;
+}
+
+static int
+row_file(const q_result *result)
+{
+    return number_in(value(result, "file"));
+}
+
+/* Every row is as counted, in order of `by`, and no key is left out. */
+static void
+check(q_database *database, const char *query, const char *by, chooser choose,
+      int (*key)(int), int (*row_key)(const q_result *))
+{
+    count counts[KEYS];
+    int64_t n = count_by_hand(choose, key, counts);
+    q_result *result = ask(database, query);
+    int rows = 0, expected = 0;
+    int64_t previous = INT64_MAX;
+    pr_err err = PR_ERR_INIT;
+    while (q_result_next(result, &err) == PR_OK) {
+        rows++;
+        assert_counts(result, &counts[row_key(result)], n);
+        assert_true(value(result, by).integer <= previous);
+        previous = value(result, by).integer;
+    }
+    assert_string_equal(err.what, "");
+    for (int k = 0; k < KEYS; k++)
+        expected += counts[k].total > 0;
+    assert_int_equal(rows, expected);
+    q_result_free(result);
+}
+
+static void
+totals_are_what_counting_every_sample_gives(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        fixture f;
+        fixture_begin(&f);
+        q_database *d = open_random(&f, seed);
+        check(d, "top by self", "self_samples", all, function_of, row_function);
+        check(d, "top by total", "total_samples", all, function_of,
+              row_function);
+        check(d, "lines by self", "self_samples", all, frame_of, row_frame);
+        check(d, "lines by total", "total_samples", all, frame_of, row_frame);
+        check(d, "files by total", "total_samples", all, file_of, row_file);
+        check(d, "top where gil", "self_samples", with_gil, function_of,
+              row_function);
+        check(d, "top where idle thread t2", "self_samples", idle_of_t2,
+              function_of, row_function);
+        check(d, "top where main and gil", "self_samples", main_waiting_or_not,
+              function_of, row_function);
+        check(d, "lines between 30ms and 90ms", "self_samples", in_range,
+              frame_of, row_frame);
+        check(d, "files between 3% and 0.09s", "self_samples", in_range,
+              file_of, row_file);
+        q_close(d);
+        fixture_end(&f);
+    }
+}
+
+static void
+edges_count_once_a_sample(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    q_database *d = open_random(&f, 99);
+    count edges[FUNCTIONS + 1][FUNCTIONS];
+    count_edges_by_hand(edges);
+    int told = 0, expected = 0;
+    pr_err err = PR_ERR_INIT;
+    for (int f0 = 0; f0 < FUNCTIONS; f0++) {
+        static const char *const verbs[] = {"callers of f%d", "callees of f%d"};
+        for (int v = 0; v < 2; v++) {
+            char query[32];
+            snprintf(query, sizeof query, v ? verbs[1] : verbs[0], f0);
+            q_result *result = ask(d, query);
+            while (q_result_next(result, &err) == PR_OK) {
+                q_value from = value(result, "caller");
+                int caller = from.text[0] == '(' ? FUNCTIONS : number_in(from);
+                int callee = number_in(value(result, "callee"));
+                assert_int_equal(v ? caller : callee, f0);
+                assert_counts(result, &edges[caller][callee], SAMPLES);
+                told++;
+            }
+            q_result_free(result);
+        }
+    }
+    assert_string_equal(err.what, "");
+    for (int a = 0; a <= FUNCTIONS; a++)
+        for (int b = 0; b < FUNCTIONS; b++)
+            if (edges[a][b].total) /* told by caller and by callee */
+                expected += a == FUNCTIONS ? 1 : 2;
+    assert_int_equal(told, expected);
+    q_close(d);
+    fixture_end(&f);
+}
+
+/* Does the sample have this path of functions, from frame `from` on? */
+static int
+has_path(const sample *s, int from, const int *path, int len)
+{
+    if (from + len > s->depth)
+        return 0;
+    for (int i = 0; i < len; i++)
+        if (function_of(s->frame[from + i]) != path[i])
+            return 0;
+    return 1;
+}
+
+static int
+outermost(const sample *s, int function)
+{
+    for (int d = 0; d < s->depth; d++)
+        if (function < 0 || function_of(s->frame[d]) == function)
+            return d;
+    return DEPTH;
+}
+
+/* Each row of a tree is a path; count the samples that have it below the
+ * outermost frame of `root`, or from the start (-1). */
+static void
+check_tree(q_database *database, const char *query, int root)
+{
+    q_result *result = ask(database, query);
+    pr_err err = PR_ERR_INIT;
+    int path[DEPTH], rows = 0;
+    int64_t at_root = 0, expected = 0;
+    while (q_result_next(result, &err) == PR_OK) {
+        int64_t depth = value(result, "depth").integer;
+        assert_true(depth >= 0 && depth < DEPTH);
+        path[depth] = row_function(result);
+        count c = {0, 0, 0, 0};
+        for (int i = 0; i < SAMPLES; i++) {
+            const sample *s = &samples[i];
+            int from = outermost(s, root), len = (int)depth + 1;
+            if (!has_path(s, from, path, len))
+                continue;
+            c.total++;
+            c.total_us += s->weight_us;
+            c.self += from + len == s->depth;
+            c.self_us += from + len == s->depth ? s->weight_us : 0;
+        }
+        assert_counts(result, &c, SAMPLES);
+        at_root += depth == 0 ? c.total : 0;
+        rows++;
+    }
+    assert_string_equal(err.what, "");
+    for (int i = 0; i < SAMPLES; i++)
+        expected += outermost(&samples[i], root) < DEPTH;
+    assert_int_equal(at_root, expected);
+    assert_true(rows > 1);
+    q_result_free(result);
+}
+
+static void
+a_tree_holds_every_path_of_functions(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    q_database *d = open_random(&f, 7);
+    check_tree(d, "tree above 0%", -1);
+    check_tree(d, "tree from f1 above 0%", 1);
+    check_tree(d, "tree from m2.py:f5 above 0%", 5);
+    q_result *result = ask(d, "tree above 10% depth 2");
+    pr_err err = PR_ERR_INIT;
+    while (q_result_next(result, &err) == PR_OK) {
+        assert_true(value(result, "depth").integer < 2);
+        assert_true(value(result, "total_samples").integer * 10 >= SAMPLES);
+    }
+    q_result_free(result);
+    q_close(d);
+    fixture_end(&f);
+}
+
+static void
+a_run_that_crosses_the_range_counts_by_its_samples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *query;
+        int64_t n, us;
+    } cases[] = {
+        /* five samples at 0, 1000, ... 4000, each worth 10 us */
+        {"top between 0us and 1us", 1, 10},
+        {"top between 0us and 1000us", 1, 10},
+        {"top between 0us and 1001us", 2, 20},
+        {"top between 1000us and 3001us", 3, 30},
+        {"top between 3999us and 4001us", 1, 10},
+        {"top between 4000us and 1s", 1, 10},
+        {"top between 4001us and 1s", 0, 0},
+        {"top between 1us and 999us", 0, 0},
+        {"top between 0% and 100%", 5, 50},
+    };
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(&f,
+                  "INSERT INTO file VALUES(1, 'a', 'a', 'a', 'project');"
+                  "INSERT INTO function VALUES(1, 1, 'f', 'f', 1, 'py', x'00');"
+                  "INSERT INTO node VALUES(1, NULL, 1, 0, 1, 1, 1, 1, 1, 1);"
+                  "INSERT INTO run VALUES(1, 1, 1, 0, 0, 4000, 5, 50);");
+    q_database *d = fixture_open(&f);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        q_result *result = ask(d, cases[i].query);
+        pr_err err = PR_ERR_INIT;
+        pr_code rc = q_result_next(result, &err);
+        assert_int_equal(rc, cases[i].n ? PR_OK : PR_END);
+        if (rc == PR_OK) {
+            assert_int_equal(value(result, "self_samples").integer, cases[i].n);
+            assert_int_equal(micros(value(result, "self_s")), cases[i].us);
+        }
+        q_result_free(result);
+    }
+    q_close(d);
+    fixture_end(&f);
+}
+
+static void
+threads_and_summary_add_up(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(&f, FIXTURE_ROWS);
+    q_database *d = fixture_open(&f);
+    pr_err err = PR_ERR_INIT;
+    q_result *result = ask(d, "threads where gil");
+    assert_int_equal(q_result_next(result, &err), PR_OK);
+    assert_string_equal(value(result, "thread").text, "MainThread");
+    assert_int_equal(value(result, "samples").integer, 5);
+    assert_true(value(result, "pct").real == 55.56);
+    assert_int_equal(q_result_next(result, &err), PR_OK);
+    assert_int_equal(value(result, "tid").integer, 102);
+    assert_int_equal(value(result, "samples").integer, 4);
+    assert_int_equal(q_result_next(result, &err), PR_END);
+    assert_int_equal(q_result_next(result, &err), PR_END);
+    q_result_free(result);
+    result = ask(d, "summary");
+    assert_int_equal(q_result_next(result, &err), PR_OK);
+    assert_string_equal(value(result, "what").text, "samples");
+    assert_int_equal(value(result, "value").integer, 10);
+    q_result_free(result);
+    q_close(d);
+    fixture_end(&f);
+}
+
+static void
+files_and_kinds_choose_rows_not_samples(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(&f, FIXTURE_ROWS "UPDATE function SET kind = 'native'"
+                                   " WHERE id = 2;");
+    q_database *d = fixture_open(&f);
+    pr_err err = PR_ERR_INIT;
+    static const char *const queries[] = {"top in data.py", "top in lib/*.py",
+                                          "top in /srv/lib/data.py",
+                                          "top in data"};
+    for (size_t i = 0; i < 4; i++) {
+        q_result *result = ask(d, queries[i]);
+        assert_int_equal(q_result_next(result, &err), PR_OK);
+        assert_string_equal(value(result, "function").text, "load");
+        assert_int_equal(value(result, "self_samples").integer, 8);
+        assert_true(value(result, "self_pct").real == 80.0);
+        assert_int_equal(q_result_next(result, &err), PR_END);
+        q_result_free(result);
+    }
+    q_result *result = ask(d, "top by total");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(q_result_next(result, &err), PR_OK);
+        assert_string_not_equal(value(result, "function").text, "Shop.work");
+    }
+    assert_int_equal(q_result_next(result, &err), PR_END);
+    q_result_free(result);
+    q_close(d);
+    fixture_end(&f);
+}
+
+static void
+explain_shows_sql_that_runs(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(&f, FIXTURE_ROWS);
+    q_database *d = fixture_open(&f);
+    pr_err err = PR_ERR_INIT;
+    q_result *result =
+        ask(d, "explain callers of load where gil between 0s and 9s");
+    static const char *const steps[] = {"samples", "nodes", "answer"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(q_result_next(result, &err), PR_OK);
+        assert_string_equal(value(result, "step").text, steps[i]);
+        if (i == 2)
+            break; /* needs the table of the fold */
+        q_result *ran = NULL;
+        assert_int_equal(q_run_sql(d, value(result, "sql").text, &ran, &err),
+                         PR_OK);
+        assert_int_equal(q_result_next(ran, &err), PR_OK);
+        q_result_free(ran);
+    }
+    q_result_free(result);
+    q_close(d);
+    fixture_end(&f);
+}
+
+/* A question costs a constant number of steps per row.  With a correlated
+ * subquery instead of prefix sums it was thousands. */
+static void
+the_cost_follows_the_number_of_nodes(void **state)
+{
+    (void)state;
+    static const char *const queries[] = {
+        "top by total",  "lines by total", "files",       "callers of f3",
+        "callees of f3", "tree",           "tree from f3"};
+    enum { NODES = 40000 };
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(
+        &f,
+        "INSERT INTO file VALUES(1, 'a', 'a', 'a', 'project');"
+        "WITH RECURSIVE i(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM i"
+        " WHERE x < 99) INSERT INTO function SELECT x, 1, 'f' || x, 'f' || x,"
+        " x, 'py', x'00' FROM i;"
+        "WITH RECURSIVE i(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM i"
+        " WHERE x < 40000) INSERT INTO node SELECT x,"
+        /* a chain of ten below each tenth node */
+        " CASE WHEN x % 10 = 1 THEN NULL ELSE x - 1 END, (x + 9) / 10 * 10,"
+        " (x - 1) % 10, x % 100, x % 100, 1, 0, 0, 0 FROM i;"
+        "INSERT INTO node_self SELECT id, 1, 0, 1, 1 FROM node;");
+    q_database *d = fixture_open(&f);
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        q_result *result = ask(d, queries[i]);
+        assert_true(d->ticks * Q_STEPS_PER_TICK <= 60 * NODES);
+        q_result_free(result);
+    }
+    q_close(d);
+    fixture_end(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(totals_are_what_counting_every_sample_gives),
+        cmocka_unit_test(edges_count_once_a_sample),
+        cmocka_unit_test(a_tree_holds_every_path_of_functions),
+        cmocka_unit_test(a_run_that_crosses_the_range_counts_by_its_samples),
+        cmocka_unit_test(threads_and_summary_add_up),
+        cmocka_unit_test(files_and_kinds_choose_rows_not_samples),
+        cmocka_unit_test(explain_shows_sql_that_runs),
+        cmocka_unit_test(the_cost_follows_the_number_of_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
