@@ -14,9 +14,10 @@ struct sqlite3;
 
 /* What a number in an output means. */
 typedef enum conv_time {
-    CONV_TIME_REAL = 0,    /* to the next sample, at most twice the interval */
-    CONV_TIME_NOMINAL = 1, /* samples times the nominal interval, as 3.15 */
-    CONV_TIME_SAMPLES = 2
+    CONV_TIME_DEFAULT = 0, /* the target's own choice */
+    CONV_TIME_REAL = 1,    /* to the next sample, at most twice the interval */
+    CONV_TIME_NOMINAL = 2, /* samples times the nominal interval, as 3.15 */
+    CONV_TIME_SAMPLES = 3
 } conv_time;
 
 typedef enum conv_level {
@@ -39,13 +40,13 @@ typedef struct conv_opts {
     pr_progress progress;
 } conv_opts;
 
-#define CONV_OPTS_INIT                                                  \
-    {                                                                   \
-        sizeof(conv_opts), NULL, CONV_TIME_REAL, CONV_LEVEL_DEFAULT, 0, \
-            UINT64_MAX, 0, 0, 1, 0, 0,                                  \
-        {                                                               \
-            NULL, NULL                                                  \
-        }                                                               \
+#define CONV_OPTS_INIT                                                     \
+    {                                                                      \
+        sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0, \
+            UINT64_MAX, 0, 0, 1, 0, 0,                                     \
+        {                                                                  \
+            NULL, NULL                                                     \
+        }                                                                  \
     }
 
 /* The targets, in the order of `pyconv --help`; NULL past the end. */

@@ -1,0 +1,249 @@
+/*
+ * outfile.c - temporary name, buffer, rename.
+ */
+#include "converter/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 256 * 1024 };
+
+struct conv_outfile {
+    char *path;      /* final name; of a stream, for messages only */
+    char *temporary; /* NULL: a stream */
+    int fd;          /* -1: written by path */
+    bool force;
+    int failed; /* errno of the first write that failed */
+    size_t n;
+    char buffer[BUFFER];
+};
+
+/* Exists and is a regular file, exists and is not, or neither. */
+typedef enum target_kind { TARGET_NEW, TARGET_FILE, TARGET_STREAM } target_kind;
+
+static target_kind
+kind_of(const char *path)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0)
+        return TARGET_STREAM;
+    if (stat(path, &st) != 0)
+        return TARGET_NEW;
+    return S_ISREG(st.st_mode) ? TARGET_FILE : TARGET_STREAM;
+}
+
+static pr_code
+fail_to_create(const char *path, int sys, pr_err *err)
+{
+    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot create '%s'", path);
+    if (sys == ENOENT)
+        pr_err_hint(err, "does its folder exist?");
+    return PR_IO;
+}
+
+static pr_code
+open_stream(conv_outfile *out, pr_err *err)
+{
+    if (strcmp(out->path, "-") == 0) {
+        out->fd = dup(STDOUT_FILENO);
+        if (out->fd < 0)
+            return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "standard output");
+        return PR_OK;
+    }
+    out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return out->fd < 0 ? fail_to_create(out->path, errno, err) : PR_OK;
+}
+
+/* A name of this process that nobody has; left-overs of killed ones are passed
+ * by. */
+static int
+create_temporary(char *name, size_t size, const char *path)
+{
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        snprintf(name, size, "%s.part-%ld-%u", path, (long)getpid(), attempt);
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+static pr_code
+open_temporary(conv_outfile *out, bool whole, pr_err *err)
+{
+    size_t size = strlen(out->path) + 64;
+    char *name = malloc(size);
+    if (!name)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "output");
+    int fd = create_temporary(name, size, out->path);
+    if (fd < 0) {
+        int sys = errno;
+        free(name);
+        return fail_to_create(out->path, sys, err);
+    }
+    out->temporary = name;
+    if (whole)
+        close(fd);
+    else
+        out->fd = fd;
+    return PR_OK;
+}
+
+static pr_code
+refuse_existing(const char *path, pr_err *err)
+{
+    pr_err_set(err, PR_EXISTS, 0, PR_NO_OFFSET, "'%s' exists", path);
+    pr_err_hint(err, "-f replaces it");
+    return PR_EXISTS;
+}
+
+pr_code
+conv_out_open(const char *path, bool force, bool whole, conv_outfile **ret,
+              pr_err *err)
+{
+    target_kind kind = kind_of(path);
+    if (kind == TARGET_FILE && !force)
+        return refuse_existing(path, err);
+    if (kind == TARGET_STREAM && whole) {
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
+                   "this output must be a regular file, not '%s'", path);
+        pr_err_hint(err, "give a file name with -o");
+        return PR_USAGE;
+    }
+    conv_outfile *out = calloc(1, sizeof *out);
+    char *copy = strdup(path);
+    if (!out || !copy) {
+        free(out);
+        free(copy);
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "output");
+    }
+    out->path = copy;
+    out->fd = -1;
+    out->force = force;
+    pr_code rc = kind == TARGET_STREAM ? open_stream(out, err)
+                                       : open_temporary(out, whole, err);
+    if (rc != PR_OK) {
+        conv_out_abort(out);
+        return rc;
+    }
+    *ret = out;
+    return PR_OK;
+}
+
+const char *
+conv_out_path(const conv_outfile *out)
+{
+    return out->temporary;
+}
+
+static void
+write_all(conv_outfile *out, const char *bytes, size_t len)
+{
+    while (len && !out->failed) {
+        ssize_t n = write(out->fd, bytes, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            out->failed = errno;
+            return;
+        }
+        bytes += n;
+        len -= (size_t)n;
+    }
+}
+
+void
+conv_out_write(conv_outfile *out, const void *bytes, size_t len)
+{
+    if (len > BUFFER - out->n) {
+        write_all(out, out->buffer, out->n);
+        out->n = 0;
+        if (len > BUFFER / 2) {
+            write_all(out, bytes, len);
+            return;
+        }
+    }
+    memcpy(out->buffer + out->n, bytes, len);
+    out->n += len;
+}
+
+void
+conv_out_puts(conv_outfile *out, const char *string)
+{
+    conv_out_write(out, string, strlen(string));
+}
+
+bool
+conv_out_good(const conv_outfile *out)
+{
+    return out->failed == 0;
+}
+
+/* Without force the name is taken only if nobody has it, in one step. */
+static int
+take_name(const conv_outfile *out)
+{
+    unsigned flags = out->force ? 0 : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, out->temporary, AT_FDCWD, out->path, flags) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    /* file systems without RENAME_NOREPLACE */
+    if (link(out->temporary, out->path) != 0)
+        return errno;
+    unlink(out->temporary);
+    return 0;
+}
+
+static pr_code
+close_file(conv_outfile *out, pr_err *err)
+{
+    if (out->fd < 0)
+        return PR_OK;
+    write_all(out, out->buffer, out->n);
+    int fd = out->fd;
+    out->fd = -1;
+    if (close(fd) != 0 && !out->failed)
+        out->failed = errno; /* some file systems report a full disk here */
+    if (out->failed)
+        return PR_FAIL(err, PR_IO, out->failed, PR_NO_OFFSET,
+                       "cannot write '%s'", out->path);
+    return PR_OK;
+}
+
+pr_code
+conv_out_commit(conv_outfile *out, pr_err *err)
+{
+    pr_code rc = close_file(out, err);
+    if (rc == PR_OK && out->temporary) {
+        int sys = take_name(out);
+        if (sys == EEXIST)
+            rc = refuse_existing(out->path, err);
+        else if (sys != 0)
+            rc = fail_to_create(out->path, sys, err);
+        if (sys == 0) {
+            free(out->temporary);
+            out->temporary = NULL;
+        }
+    }
+    conv_out_abort(out);
+    return rc;
+}
+
+void
+conv_out_abort(conv_outfile *out)
+{
+    if (!out)
+        return;
+    if (out->fd >= 0)
+        close(out->fd);
+    if (out->temporary)
+        unlink(out->temporary);
+    free(out->temporary);
+    free(out->path);
+    free(out);
+}

@@ -1,0 +1,35 @@
+/*
+ * outfile.h - an output that appears whole or not at all.
+ *
+ * A regular file is written under a temporary name beside its final one and
+ * renamed by commit.  What cannot be replaced (stdout, a pipe, a device) is
+ * written as it comes.
+ */
+#ifndef CONVERTER_OUTFILE_H
+#define CONVERTER_OUTFILE_H
+
+#include <pyrec/base.h>
+
+typedef struct conv_outfile conv_outfile;
+
+/* `path` "-" is stdout.  whole: the output is made by path, not by
+ * conv_out_write(), so it must be a regular file (PR_USAGE if not).
+ * PR_EXISTS unless force; PR_IO. */
+pr_code conv_out_open(const char *path, bool force, bool whole,
+                      conv_outfile **ret, pr_err *err);
+
+/* The temporary name, for those that write by path. */
+const char *conv_out_path(const conv_outfile *out);
+
+/* Buffered.  The first failure sticks and is told by commit. */
+void conv_out_write(conv_outfile *out, const void *bytes, size_t len);
+void conv_out_puts(conv_outfile *out, const char *string);
+/* False once a write has failed: a long output can stop early. */
+bool conv_out_good(const conv_outfile *out);
+
+/* Either ends the output; commit that fails has aborted it.  PR_EXISTS if
+ * somebody made the file meanwhile and force was not given. */
+pr_code conv_out_commit(conv_outfile *out, pr_err *err);
+void conv_out_abort(conv_outfile *out); /* takes NULL */
+
+#endif
