@@ -22,6 +22,7 @@
 #define REC_CAP_TSTATE 8192
 #define REC_CAP_FRAME  256
 #define REC_CAP_CODE   1024
+#define REC_CAP_OBJECT 512 /* str, bytes, int, set */
 
 typedef struct rec_layout {
     uint32_t version; /* PY_VERSION_HEX */
@@ -67,7 +68,10 @@ typedef struct rec_layout {
     } frame;
     struct {
         uint32_t size, filename, name, qualname, linetable, firstlineno;
-        uint32_t framesize; /* int, in words */
+        uint32_t framesize; /* int, in words; REC_ABSENT on 3.11, where */
+        uint32_t stacksize, nlocalsplus; /* a frame is their sum and */
+        uint32_t frame_specials;         /* this many words */
+        uint32_t n_units;                /* ob_size: instructions of 2 bytes */
         uint32_t code_adaptive, tlbc;
     } code;
     struct {
@@ -87,10 +91,14 @@ typedef struct rec_layout {
     } gen;
 } rec_layout;
 
-/* Identify the version at `runtime` and fill *ret.  `table` are the first
- * bytes of _PyRuntime (REC_TABLE_BYTES, zero-padded if the section is
- * shorter); minor_hint is what the file name or Py_Version said (11 or 12 for
- * versions without a table), or 0.  PR_NOT_PYTHON says what was found. */
+/* Does a table of offsets (3.13+) begin here? */
+bool rec_layout_has_cookie(const uint8_t *table);
+
+/* Identify the version and fill *ret.  `table` are the first bytes of
+ * _PyRuntime (REC_TABLE_BYTES, zero-padded if the section is shorter).
+ * version_hint stands for the version where there is no table: the value of
+ * Py_Version or, from a file's name, 0x030b00f0; 0 if neither is known.
+ * PR_NOT_PYTHON says what was found. */
 #define REC_TABLE_BYTES 1024
 pr_code rec_layout_load(const uint8_t *table, uint32_t version_hint,
                         rec_layout *ret, pr_err *err);

@@ -6,8 +6,9 @@
 
 #include "recorder/layout.h"
 
-/* A str as UTF-8 with surrogates kept; at most max_points code points (a
- * longer one is PR_LIMIT).  The caller frees *ret; it is also terminated. */
+/* A str as UTF-8 with surrogates kept.  A longer one than max_points code
+ * points is cut there and ends in an ellipsis.  The caller frees *ret; it is
+ * also terminated. */
 pr_code rec_object_str(const rec_layout *layout, rec_memory *memory,
                        uint64_t address, size_t max_points, char **ret,
                        size_t *ret_len, pr_err *err);
@@ -17,7 +18,7 @@ pr_code rec_object_bytes(const rec_layout *layout, rec_memory *memory,
                          uint64_t address, size_t max_len, uint8_t **ret,
                          size_t *ret_len, pr_err *err);
 
-/* An int of one or two digits. */
+/* An int of one or two digits (3.14 on). */
 pr_code rec_object_int(const rec_layout *layout, rec_memory *memory,
                        uint64_t address, int64_t *ret, pr_err *err);
 
@@ -26,7 +27,8 @@ pr_code rec_object_type(const rec_layout *layout, rec_memory *memory,
                         uint64_t address, uint64_t *ret_type,
                         uint64_t *ret_flags, pr_err *err);
 
-/* Live keys of a set, at most max; the caller frees *ret. */
+/* Live keys of a set (3.14 on), at most max; the caller frees *ret, which is
+ * NULL for an empty one. */
 pr_code rec_object_set(const rec_layout *layout, rec_memory *memory,
                        uint64_t address, size_t max, uint64_t **ret,
                        size_t *ret_n, pr_err *err);
