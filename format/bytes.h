@@ -81,11 +81,18 @@ pf_varint_size(uint64_t v)
     return n;
 }
 
-/* end - start as 4.4 has it.  Modulo 2^32: any pair survives. */
+/* end - start as 4.4 has it; it must fit (pf_place_fits). */
 static inline int32_t
 pf_difference(int32_t start, int32_t end)
 {
-    return start < 0 ? 0 : (int32_t)((uint32_t)end - (uint32_t)start);
+    return start == -1 ? 0 : (int32_t)((int64_t)end - start);
+}
+
+static inline bool
+pf_place_fits(int32_t start, int32_t end)
+{
+    int64_t d = (int64_t)end - start;
+    return start == -1 || (d >= INT32_MIN && d <= INT32_MAX);
 }
 
 /* An entry of the frame table (4.4): up to PF_FRAME_MAX bytes. */
@@ -359,11 +366,20 @@ pf_get_string(pf_cur *c, const char **ret, size_t *ret_len)
     return true;
 }
 
-/* start + difference, the inverse of pf_difference(). */
-static inline int32_t
-pf_place_end(int32_t start, int32_t difference)
+/* start and difference to an end; false: beyond an int32. */
+static inline bool
+pf_get_place(pf_cur *c, int32_t *ret_start, int32_t *ret_end)
 {
-    return start < 0 ? -1 : (int32_t)((uint32_t)start + (uint32_t)difference);
+    const uint8_t *at = c->p;
+    int32_t start, difference;
+    if (!pf_get_svarint(c, &start) || !pf_get_svarint(c, &difference))
+        return false;
+    int64_t end = start == -1 ? -1 : (int64_t)start + difference;
+    if (end < INT32_MIN || end > INT32_MAX)
+        return pf_refuse(c, at);
+    *ret_start = start;
+    *ret_end = (int32_t)end;
+    return true;
 }
 
 /* An entry of the frame table.  first_line is 0: not in the entry.  That the
@@ -372,14 +388,10 @@ static inline bool
 pf_get_frame(pf_cur *c, pr_frame *ret)
 {
     pr_frame f = {0};
-    int32_t lines, columns;
     if (!pf_get_varint32(c, &f.file) || !pf_get_varint32(c, &f.func) ||
-        !pf_get_svarint(c, &f.line) || !pf_get_svarint(c, &lines) ||
-        !pf_get_svarint(c, &f.column) || !pf_get_svarint(c, &columns) ||
-        !pf_get_u8(c, &f.opcode))
+        !pf_get_place(c, &f.line, &f.end_line) ||
+        !pf_get_place(c, &f.column, &f.end_column) || !pf_get_u8(c, &f.opcode))
         return false;
-    f.end_line = pf_place_end(f.line, lines);
-    f.end_column = pf_place_end(f.column, columns);
     *ret = f;
     return true;
 }

@@ -77,6 +77,11 @@ pf_notes_frame(pf_notes *notes, const pr_frame *frame, pr_err *err)
         return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
                        "frame %" PRIu64 " has names that were not told",
                        notes->frames.n);
+    if (!pf_place_fits(frame->line, frame->end_line) ||
+        !pf_place_fits(frame->column, frame->end_column))
+        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+                       "place of frame %" PRIu64 " makes no sense",
+                       notes->frames.n);
     if (notes->frames.n == UINT32_MAX)
         return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many frames");
     put_frame(&notes->frames.items, frame);
@@ -118,11 +123,13 @@ pf_notes_meta(pf_notes *notes, const char *key, const char *value, size_t len,
               pr_err *err)
 {
     size_t key_len = strlen(key);
-    pr_code rc = check_size(key_len, "key of metadata", err);
-    if (rc != PR_OK || (rc = check_size(len, "metadata", err)) != PR_OK)
+    if (key_len == 0 || key_len > PF_META_KEY_MAX)
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+                       "key of metadata has %zu bytes, not 1 to %d", key_len,
+                       PF_META_KEY_MAX);
+    pr_code rc = check_size(len, "metadata", err);
+    if (rc != PR_OK || notes->tables_only)
         return rc;
-    if (notes->tables_only)
-        return PR_OK;
     pf_buf_string(&notes->meta.items, key, key_len);
     pf_buf_string(&notes->meta.items, value, len);
     return end_entry(&notes->meta, "metadata", err);

@@ -129,6 +129,10 @@ enum {
 #define PF_REF_PROCESS_TID    0u         /* the ref of the whole process */
 #define PF_REF_PROCESS_INTERP UINT32_MAX /* with this interpreter */
 
+/* 5.5 metadata */
+#define PF_META_KEY_MAX 255 /* bytes; at least one */
+#define PF_META_WALL    "wall_us"
+
 /* 6 index */
 #define PF_INDEX_MAGIC      "PRIX"
 #define PF_INDEX_TAIL_MAGIC "PYRECIDX"

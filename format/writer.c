@@ -1,11 +1,11 @@
 /*
  * writer.c - the sink that writes a profile file.
  *
- *  W1 Up to out.size the file is the header and whole segments; whatever
+ *  I1 Up to out.size the file is the header and whole segments; whatever
  *     happens, it is cut back to that (spec/format.md 3, unfinished file).
- *  W2 A checkpoint tells every name, frame and thread that its segment uses
+ *  I2 A checkpoint tells every name, frame and thread that its segment uses
  *     and that no checkpoint before it told.
- *  W3 Nothing of a file is overwritten but the header, once, at the end.
+ *  I3 Nothing of a file is overwritten but the header, once, at the end.
  *
  * A plain file has no checkpoints: only its end makes it readable.
  */
@@ -14,6 +14,8 @@
 #include "format/tail.h"
 #include <pyrec/writer.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* About 1 us a sample that changes (tests/bench/bench_writer.c), 5 % smaller
@@ -112,12 +114,9 @@ make_room(pf_writer *w, pr_err *err)
 
 /* ---- the sink ---- */
 
-static pr_code
-writer_start(pr_sink *sink, const pr_start *start, pr_err *err)
+static void
+make_header(pf_writer *w, const pr_start *start)
 {
-    pf_writer *w = of(sink);
-    if (start->interval_us == 0)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET, "interval is 0");
     uint32_t mode = start->mode == PR_MODE_UNKNOWN
                         ? 0
                         : ((uint32_t)start->mode + 1) & PF_CAPTURE_MODE_MASK;
@@ -131,7 +130,28 @@ writer_start(pr_sink *sink, const pr_start *start, pr_err *err)
                w->plain ? PF_COMPRESSION_NONE : PF_COMPRESSION_ZSTD);
     pf_put_u32(h + PF_HEADER_CAPTURE,
                (start->capture & ~PF_CAPTURE_MODE_MASK) | mode);
-    return pf_output_append(&w->out, h, PF_HEADER_SIZE, err);
+}
+
+/* The header has no field for it. */
+static pr_code
+note_wall_clock(pf_writer *w, uint64_t wall_us, pr_err *err)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%" PRIu64, wall_us);
+    return pf_notes_meta(&w->notes, PF_META_WALL, text, (size_t)n, err);
+}
+
+static pr_code
+writer_start(pr_sink *sink, const pr_start *start, pr_err *err)
+{
+    pf_writer *w = of(sink);
+    if (start->interval_us == 0)
+        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET, "interval is 0");
+    make_header(w, start);
+    pr_code rc = pf_output_append(&w->out, w->header, PF_HEADER_SIZE, err);
+    if (rc == PR_OK && start->wall_us != 0)
+        rc = note_wall_clock(w, start->wall_us, err);
+    return rc;
 }
 
 static pr_code
