@@ -153,7 +153,8 @@ thread_of(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
 static bool
 change_stack(pf_track *t, uint32_t keep, const uint32_t *push, uint32_t n)
 {
-    if (!pr_grow(&t->stack, &t->cap, (size_t)keep + n, sizeof *t->stack))
+    size_t need = (size_t)keep + n;
+    if (need > t->cap && !pr_grow(&t->stack, &t->cap, need, sizeof *t->stack))
         return false;
     uint32_t *top = t->stack + keep;
     for (uint32_t i = 0; i < n; i++)
@@ -280,20 +281,57 @@ get_time(pf_cur *c, uint64_t *time_us)
     return true;
 }
 
-/* Up to `max` whole (delta, status) pairs; the cursor stands behind them. */
+/* Pairs whose delta has one or two bytes, as nearly all have, while bytes for
+ * one are there for sure and the time cannot leave 64 bits. */
+static uint32_t
+get_short_samples(pf_decoder *d, pf_cur *c, uint64_t *time_us, uint32_t max)
+{
+    const uint8_t *p = c->p, *safe = c->end - 2;
+    uint64_t time = *time_us, *times = d->time_us;
+    uint8_t *status = d->status;
+    uint32_t n = 0;
+    if (pf_left(c) < 3 || time > UINT64_MAX - ((uint64_t)max << 14))
+        return 0;
+    for (; n < max && p < safe; n++) {
+        uint64_t delta = p[0];
+        if (delta >= 0x80) {
+            if (p[1] >= 0x80)
+                break;
+            delta = (delta & 0x7f) | (uint64_t)p[1] << 7;
+            p++;
+        }
+        time += delta;
+        times[n] = time;
+        status[n] = p[1];
+        p += 2;
+    }
+    c->p = p;
+    *time_us = time;
+    return n;
+}
+
+/* One pair of any length, if it is whole. */
+static bool
+get_sample(pf_cur *c, uint64_t *time_us, uint8_t *status)
+{
+    pf_cur next = *c;
+    if (!get_time(&next, time_us) || !pf_get_u8(&next, status))
+        return false;
+    *c = next;
+    return true;
+}
+
+/* Up to `max` (<= PF_RUN_MAX) whole (delta, status) pairs; cursor and time
+ * stand behind them. */
 static uint32_t
 get_samples(pf_decoder *d, pf_cur *c, uint64_t *time_us, uint32_t max)
 {
-    uint32_t n = 0;
-    while (n < max) {
-        pf_cur next = *c;
-        uint64_t time = *time_us;
-        uint8_t status;
-        if (!get_time(&next, &time) || !pf_get_u8(&next, &status))
+    uint32_t n = get_short_samples(d, c, time_us, max);
+    for (; n < max; n++) {
+        d->time_us[n] = *time_us;
+        if (!get_sample(c, &d->time_us[n], &d->status[n]))
             break;
-        *c = next;
-        *time_us = d->time_us[n] = time;
-        d->status[n++] = status;
+        *time_us = d->time_us[n];
     }
     return n;
 }
@@ -333,31 +371,47 @@ decode_repeat(pf_decoder *d, pf_cur *c, uint32_t thread, pr_err *err)
     return PR_OK;
 }
 
+/* A frame id of up to three bytes (two million frames) where four bytes can be
+ * read; its length is hard to foresee, so there is no branch on it.  Returns
+ * how many bytes it takes, 0: more than three. */
+static inline uint32_t
+get_short_id(const uint8_t *p, uint32_t *ret)
+{
+    uint32_t bytes = pf_load_le32(p);
+    uint32_t stop = ~bytes & 0x808080;
+    bytes &= stop ^ (stop - 1); /* up to the first byte without bit 7 */
+    *ret = (bytes & 0x7f) | (bytes >> 1 & 0x3f80) | (bytes >> 2 & 0x1fc000);
+    return stop ? ((uint32_t)__builtin_ctz(stop) >> 3) + 1 : 0;
+}
+
+static inline bool
+get_id(pf_cur *c, uint32_t *ret)
+{
+    uint32_t n = pf_left(c) >= 4 ? get_short_id(c->p, ret) : 0;
+    c->p += n;
+    return n || pf_get_varint32(c, ret);
+}
+
 /* Frame ids into d->push as numbers by arrival. */
 static pr_code
 get_push(pf_decoder *d, pf_cur *c, uint32_t n, pr_err *err)
 {
-    if (n > PF_STACK_MAX)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "a stack of %" PRIu32 " frames or more", n);
     if (n > pf_left(c)) {
         pf_refuse(c, c->p);
         return PR_OK;
     }
-    if (!pr_grow(&d->push, &d->push_cap, n, sizeof *d->push))
+    if (n > d->push_cap && !pr_grow(&d->push, &d->push_cap, n, sizeof *d->push))
         return no_memory(err);
+    uint32_t *push = d->push, limit = d->frame_limit;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t id, number;
-        if (!pf_get_varint32(c, &id))
+        uint32_t id;
+        if (!get_id(c, &id))
             return PR_OK;
-        number = id;
-        if (id >= d->frame_limit)
-            number = pf_symbols_frame(&d->names->symbols, id);
-        if (number == UINT32_MAX)
+        push[i] = id < limit ? id : pf_symbols_frame(&d->names->symbols, id);
+        if (push[i] == UINT32_MAX)
             return PR_FAIL(
                 err, PR_DAMAGED, 0, PR_NO_OFFSET,
                 "a stack names frame %" PRIu32 ", which does not exist", id);
-        d->push[i] = number;
     }
     return PR_OK;
 }
