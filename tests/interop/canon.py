@@ -65,9 +65,10 @@ class Profile:
         frame = self.frames[frame_id]
         return (self.strings[frame[0]], self.strings[frame[1]], *frame[2:])
 
-    def observed(self):
+    def observed(self, first_line=False):
         """Every sample by its meaning, for profiles with other ids: thread
-        -> [(time, status, stack of places without the first line)]."""
+        -> [(time, status, stack of places)].  Files of CPython do not have
+        the first line of functions."""
         places = {}
         out = {}
         for key, thread in self.threads.items():
@@ -76,7 +77,9 @@ class Profile:
                 for i in stack:
                     if i not in places:
                         place = self.place(i)
-                        places[i] = place[:6] + place[7:]
+                        if not first_line:
+                            place = place[:6] + place[7:]
+                        places[i] = place
                 resolved = tuple(places[i] for i in stack)
                 mine.extend((t, s, resolved) for t, s in samples)
         return {key: mine for key, mine in out.items() if mine}

@@ -177,8 +177,8 @@ class State:
 class Records:
     """4.2: the effect of records on threads; each run goes to tell()."""
 
-    def __init__(self, order, frames, tell):
-        self.order, self.frames, self.tell = order, frames, tell
+    def __init__(self, order, names, tell):
+        self.order, self.names, self.tell = order, names, tell
         self.states = {}
         self.order_seen = []
 
@@ -223,18 +223,19 @@ class Records:
             if kind == POP_PUSH:
                 keep = len(old) - keep
         ids = tuple(cursor.varint(32) for _ in range(cursor.count(1)))
-        if any(i not in self.frames for i in ids):
+        if not all(self.names.known(self.names.frames, i) for i in ids):
             raise Damaged("a frame id beyond the frame table")
         return ids + old[len(old) - keep:]
 
 
-def read_frame(cursor, strings):
+def read_frame(cursor, names):
     """4.4: (file, func, line, end_line, column, end_column, opcode)."""
     file, func = cursor.varint(32), cursor.varint(32)
     line, to_end = cursor.svarint(), cursor.svarint()
     column, to_column = cursor.svarint(), cursor.svarint()
     opcode = cursor.u8()
-    if file not in strings or func not in strings:
+    if not (names.known(names.strings, file) and
+            names.known(names.strings, func)):
         raise Damaged("a string id beyond the string table")
     end = NO_LINE if line == NO_LINE else line + to_end
     end_column = NO_LINE if column == NO_LINE else column + to_column
@@ -245,10 +246,15 @@ def read_frame(cursor, strings):
 
 
 class Names:
-    """Strings and frames by id.  A lost checkpoint leaves holes."""
+    """Strings and frames by id, in order of arrival.  A lost checkpoint
+    leaves holes: then any id may be a name of it."""
 
     def __init__(self):
         self.strings, self.frames, self.first_line = {}, {}, {}
+        self.holes = False
+
+    def known(self, table, i):
+        return i in table or self.holes
 
     def put(self, table, first, things):
         """What a checkpoint adds; an id never changes its meaning."""
@@ -269,16 +275,27 @@ class Names:
         cursor = Cursor(memoryview(data)[header.frames:-32], header.order)
         if n_frames * 7 > cursor.left():
             raise Damaged("more frames than the frame table can hold")
-        self.put(self.frames, 0, [read_frame(cursor, self.strings)
+        self.put(self.frames, 0, [read_frame(cursor, self)
                                   for _ in range(n_frames)])
         return header.frames + cursor.at
 
-    def told(self):
-        """Frames as the profile has them, while ids are dense."""
-        dense = [self.frames[i] for i in range(len(self.frames))
-                 if i in self.frames]
-        return [(*f[:6], self.first_line.get(i, 0), f[6])
-                for i, f in enumerate(dense)]
+    def fill(self, profile):
+        """Number all by arrival, in the stacks too; 7.6 step 4."""
+        strings = {i: n for n, i in enumerate(self.strings)}
+        frames = {i: n for n, i in enumerate(self.frames)}
+        file, func = len(strings), len(strings) + 1
+        profile.strings = list(self.strings.values())
+        profile.frames = [
+            (strings.get(f[0], file), strings.get(f[1], func), *f[2:6],
+             self.first_line.get(i, 0), f[6]) for i, f in self.frames.items()]
+        if self.holes:
+            profile.strings += [b"~", b"<lost>"]
+            profile.frames.append((file, func, -1, -1, -1, -1, 0, 255))
+        for thread in profile.threads.values():
+            runs, thread.runs = thread.runs, []
+            for stack, samples in runs:
+                thread.add(tuple(frames.get(i, len(frames)) for i in stack),
+                           samples)
 
 
 class Checkpoint:
@@ -330,13 +347,13 @@ class Segment:
     def __init__(self, checkpoint, names, profile):
         self.checkpoint, self.names = checkpoint, names
         self.profile, self.header = profile, None
-        self.bases, self.span = None, None
+        self.bases, self.span = {}, None
         cursor = Cursor(memoryview(checkpoint.body()), checkpoint.order)
         while cursor.left():
             kind, content = cursor.u8(), cursor.string()
             self.take(kind, Cursor(memoryview(content), checkpoint.order))
-        if self.bases is None or self.span is None:
-            raise Damaged("a checkpoint without bases or span")
+        if self.span is None:
+            raise Damaged("a checkpoint without span")
 
     def take(self, kind, cursor):
         known = {0x41: self.on_strings, 0x42: self.on_frames,
@@ -360,7 +377,7 @@ class Segment:
     def on_frames(self, cursor):
         first, n = cursor.varint(32), cursor.count(8)
         for i in range(first, first + n):
-            frame = read_frame(cursor, self.names.strings)
+            frame = read_frame(cursor, self.names)
             self.names.put(self.names.frames, i, [frame])
             self.names.first_line[i] = cursor.varint(32)
 
@@ -428,7 +445,7 @@ class Segment:
         if end != checkpoint.at or size != self.span[5]:
             raise Damaged(f"segment {checkpoint.number}: another data frame")
         told = []
-        records = Records(checkpoint.order, self.names.frames,
+        records = Records(checkpoint.order, self.names,
                           lambda *run: told.append(run))
         records.states = {k: State(base) for k, base in self.bases.items()}
         records.read(unzstd(frame, size))
@@ -470,9 +487,7 @@ class Decoder:
         return self.profile
 
     def fill(self):
-        strings = self.names.strings
-        self.profile.strings = [strings[i] for i in sorted(strings)]
-        self.profile.frames = self.names.told()
+        self.names.fill(self.profile)
         if self.fault:
             self.profile.state = type(self.fault).__name__.lower()
 
@@ -514,7 +529,7 @@ class Decoder:
             region = unzstd(region, 1 << 30)
         elif header.compression:
             raise Newer(f"compression {header.compression}")
-        records = Records(header.order, self.names.frames,
+        records = Records(header.order, self.names,
                           lambda k, *run: self.profile.thread(*k).add(*run))
         records.read(region)
         if self.profile.samples() != header.samples or \
@@ -615,6 +630,7 @@ class Decoder:
                 self.note(Damaged(*fault.args) if checkpoint else fault)
                 if not checkpoint:
                     break
+                self.names.holes = True
             self.recover_segment(checkpoint)
             at, number = checkpoint.end, checkpoint.number + 1
         if self.header.strings:
