@@ -227,9 +227,8 @@ end_tick(rec_sampler *s)
 
 /* Work on the present tick.  Returns the CPU on which it goes on. */
 static int
-work(rec_sampler *s, int cpu)
+work(rec_sampler *s, int cpu, bool last)
 {
-    pr_code code = PR_OK;
     if (s->pass == 0) {
         if (rec_queue_free(s->queue) < rec_queue_size(s->queue) / 4) {
             rec_tick_count(s->unwinder, PR_COUNT_MISSED, 1);
@@ -237,12 +236,10 @@ work(rec_sampler *s, int cpu)
             return REC_NO_CPU;
         }
         uint64_t grid = rec_schedule_grid(&s->schedule, s->tick);
-        code = rec_tick_begin(s->unwinder, to_us(s, grid), &s->error);
+        rec_tick_begin(s->unwinder, to_us(s, grid));
     }
     int next = REC_NO_CPU;
-    if (code == PR_OK)
-        code = rec_tick_pass(s->unwinder, cpu, s->pass + 1 >= PASSES_MAX, &next,
-                             &s->error);
+    pr_code code = rec_tick_pass(s->unwinder, cpu, last, &next, &s->error);
     if (code != PR_OK) {
         end(s, code);
         return REC_NO_CPU;
@@ -282,11 +279,17 @@ lead(rec_sampler *s, const seat *self)
     while (!s->ended) {
         if (s->pass == 0 && !begin_tick(s))
             break;
-        int next = work(s, self->cpu);
-        seat *to = seat_of(s, next);
-        if (to && to != self) {
-            rec_tick_count(s->unwinder, PR_COUNT_HOPS, 1);
-            return to;
+        bool last = s->pass + 1 >= PASSES_MAX || self->cpu == REC_NO_CPU;
+        int next = work(s, self->cpu, last);
+        if (next != REC_NO_CPU && !last && !s->ended) {
+            seat *to = seat_of(s, next);
+            if (to && to != self) {
+                rec_tick_count(s->unwinder, PR_COUNT_HOPS, 1);
+                return to;
+            }
+            if (to)
+                continue;
+            work(s, self->cpu, true);
         }
         if (!s->ended)
             end_tick(s);
@@ -395,7 +398,7 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     s->error = (pr_err)PR_ERR_INIT;
     rec_tick_set_start(unwinder, opts->start_ns);
     pr_code code = make_seats(s, err);
-    int home = opts->pinned ? rec_tick_home(unwinder) : REC_NO_CPU;
+    int home = opts->pinned ? sched_getcpu() : REC_NO_CPU;
     seat *first = code == PR_OK ? seat_of(s, home) : NULL;
     if (code == PR_OK && !first) {
         first = &s->seat[s->n_cpus];

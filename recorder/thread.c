@@ -510,18 +510,38 @@ rec_thread_ran(rec_thread *t, pid_t pid, bool *ret_ran)
     uint64_t run_ns = strtoull(p, &p, 10);
     (void)strtoull(p, &p, 10);
     uint64_t n_runs = strtoull(p, &p, 10);
-    *ret_ran = n_runs != t->n_runs || run_ns != t->run_ns;
+    *ret_ran = t->ran = n_runs != t->n_runs || run_ns != t->run_ns;
+    if (t->ran)
+        t->asleep = false;
     t->run_ns = run_ns;
     t->n_runs = n_runs;
     return true;
 }
 
-char
-rec_thread_letter(rec_thread *t, pid_t pid)
+/* Field 39 of stat, counted from the letter, which is the third. */
+static uint32_t
+parse_cpu(const char *letter)
+{
+    const char *p = letter;
+    for (int field = 3; field < 39 && p; field++) {
+        p = strchr(p, ' ');
+        if (p)
+            p++;
+    }
+    return p ? (uint32_t)strtoul(p, NULL, 10) : UINT32_MAX;
+}
+
+bool
+rec_thread_state(rec_thread *t, pid_t pid)
 {
     char text[512];
     if (!read_task_file(&t->stat_fd, pid, t->host, "stat", text, sizeof text))
-        return 0;
+        return false;
     const char *p = strrchr(text, ')'); /* the name may hold any byte */
-    return p && p[1] == ' ' ? p[2] : 0;
+    if (!p || p[1] != ' ' || !p[2])
+        return false;
+    t->letter = p[2];
+    t->asleep = strchr("SDTt", t->letter) != NULL;
+    t->cpu = parse_cpu(p + 2);
+    return true;
 }

@@ -26,7 +26,8 @@ typedef struct rec_interp {
     uint64_t generation; /* of code objects */
     uint64_t gc_frame;   /* where a collection runs; 0: none does */
     rec_gil gil, last_gil;
-    size_t piece[2]; /* its own words, and its GIL's if that lies elsewhere */
+    uint64_t witness; /* rseq.cpu_id of a holder proven still; 0: none */
+    size_t piece[2];  /* its own words, and its GIL's if that lies elsewhere */
     uint32_t id;
 } rec_interp;
 
@@ -44,7 +45,9 @@ typedef struct rec_thread {
 
     int schedstat_fd, stat_fd; /* or -1 */
     uint64_t run_ns, n_runs;   /* of the last look at schedstat */
-    bool asleep;               /* it was, at n_runs */
+    bool ran;    /* since the look at schedstat before the last one */
+    bool asleep; /* and it has not run since n_runs */
+    char letter; /* of its state, when that was last looked at */
 
     rec_source source;
     rec_stack stack; /* as last seen */
@@ -103,7 +106,9 @@ bool rec_thread_matches(const rec_thread *thread, const rec_layout *layout,
  * call.  False: the thread is gone. */
 bool rec_thread_ran(rec_thread *thread, pid_t pid, bool *ret_ran);
 
-/* The letter of its state; 0: the thread is gone. */
-char rec_thread_letter(rec_thread *thread, pid_t pid);
+/* Look at the letter of its state and at its CPU.  Between two calls of
+ * rec_thread_ran() that say it did not run, what this says holds.  False: the
+ * thread is gone. */
+bool rec_thread_state(rec_thread *thread, pid_t pid);
 
 #endif

@@ -14,7 +14,7 @@
 #define REC_NO_CPU (-1)
 
 /* Begin a tick; times as rec_unwinder_tick(). */
-pr_code rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us, pr_err *err);
+void rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us);
 
 /* One pass, from a thread that is pinned to `cpu`, or REC_NO_CPU.  `last` says
  * that no other will follow.  *ret_next is the CPU on which the tick should go
@@ -33,9 +33,5 @@ uint64_t rec_tick_total(const rec_unwinder *unwinder, pr_count_kind kind);
 
 /* Zero of the samples' clock, CLOCK_MONOTONIC. */
 void rec_tick_set_start(rec_unwinder *unwinder, uint64_t start_ns);
-
-/* The CPU to begin a tick on: where the thread wanted first was last seen; or
- * REC_NO_CPU if that does not matter. */
-int rec_tick_home(const rec_unwinder *unwinder);
 
 #endif

@@ -1,0 +1,471 @@
+/*
+ * look.c - one look at one thread (look.h).
+ *
+ * Three proofs that a thread stood still while it was read:
+ *   still    before and after, its rseq.cpu_id is the CPU we run on, and we
+ *            were not switched out: so it did not run;
+ *   quiet    its count of runs is the same before and after, and in between
+ *            it slept or belonged to our CPU: so no run began, and none went
+ *            on;
+ *   witness  the holder of its GIL is proven still while it holds it: so no
+ *            other thread of that GIL can change a frame.
+ */
+#include "recorder/look.h"
+
+#include "recorder/status.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { REMOTE_TRIES = 10, STILL_TRIES = 3 };
+
+uint64_t
+rec_own_switches(void)
+{
+    struct rusage r;
+    getrusage(RUSAGE_THREAD, &r);
+    return (uint64_t)r.ru_nvcsw + (uint64_t)r.ru_nivcsw;
+}
+
+uint64_t
+rec_now_us(const rec_unwinder *u)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    return now > u->start_ns ? (now - u->start_ns) / 1000 : 0;
+}
+
+bool
+rec_is_fatal(pr_code code)
+{
+    return code == PR_NO_PROCESS || code == PR_DENIED || code == PR_NOMEM ||
+           code == PR_IO || code == PR_INTERNAL;
+}
+
+/* ---- results ---- */
+
+pr_code
+rec_look_lose(rec_unwinder *u, rec_thread *t, pr_count_kind reason, pr_err *err)
+{
+    pr_code code = rec_teller_settle_before(&u->teller, t, err);
+    t->known = false;
+    t->wanted = false;
+    t->count[reason]++;
+    return code;
+}
+
+static pr_count_kind
+reason_of(pr_code code)
+{
+    switch ((int)code) {
+    case PR_TORN:
+        return PR_COUNT_LOST_TORN;
+    case PR_NAME:
+        return PR_COUNT_LOST_GONE;
+    case PR_LIMIT:
+        return PR_COUNT_LOST_MEMORY;
+    default:
+        return PR_COUNT_LOST_OTHER;
+    }
+}
+
+static void
+count_frames(rec_unwinder *u, uint32_t keep, uint32_t depth)
+{
+    u->stats.total_samples++;
+    u->stats.frames_read_from_cache += keep;
+    u->stats.frames_read_from_memory += depth - keep;
+    if (keep == depth)
+        u->stats.frame_cache_hits++;
+    else if (keep)
+        u->stats.frame_cache_partial_hits++;
+    else
+        u->stats.frame_cache_misses++;
+}
+
+typedef struct found {
+    uint32_t keep, omitted;
+    uint8_t status;
+} found;
+
+/* The stack in u->fresh is the thread's now. */
+static pr_code
+accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
+       pr_err *err)
+{
+    pr_code code = rec_teller_settle_before(&u->teller, t, err);
+    if (code != PR_OK)
+        return code;
+    count_frames(u, f->keep, u->fresh.n);
+    rec_stack old = t->stack;
+    t->stack = u->fresh;
+    u->fresh = old;
+    t->shared = f->keep < t->shared ? f->keep : t->shared;
+    t->epoch = u->epoch;
+    t->known = true;
+    t->proven = kind != PR_COUNT_UNPROVEN;
+    t->truncated = f->omitted != 0;
+    t->wanted = false;
+    t->status = f->status;
+    if (!rec_status_matches(&u->opts, f->status))
+        return PR_OK;
+    t->count[kind]++;
+    if (f->omitted)
+        t->count[PR_COUNT_TRUNCATED]++;
+    return rec_teller_sample(&u->teller, t, u->process.pid, rec_now_us(u),
+                             f->status, err);
+}
+
+/* A thread that slept may have woken in C code without the GIL: its stack is
+ * the same, its state is not. */
+static pr_code
+refresh_state(rec_unwinder *u, rec_thread *t, pr_err *err)
+{
+    bool ran = true;
+    if (!rec_thread_ran(t, u->process.pid, &ran) || (!ran && t->asleep))
+        return PR_OK;
+    rec_thread_state(t, u->process.pid);
+    uint8_t status = t->status & (uint8_t)~PR_ON_CPU;
+    if (t->letter == 'R')
+        status |= PR_ON_CPU;
+    if (status == t->status)
+        return PR_OK;
+    pr_code code = rec_teller_settle_before(&u->teller, t, err);
+    t->status = status;
+    return code;
+}
+
+pr_code
+rec_look_stay(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
+{
+    pr_code code = refresh ? refresh_state(u, t, err) : PR_OK;
+    if (code != PR_OK)
+        return code;
+    if (!rec_status_matches(&u->opts, t->status))
+        return rec_teller_settle_before(&u->teller, t, err);
+    count_frames(u, t->stack.n, t->stack.n);
+    t->count[t->proven ? PR_COUNT_SLEEPING : PR_COUNT_UNPROVEN]++;
+    if (t->truncated)
+        t->count[PR_COUNT_TRUNCATED]++;
+    return rec_teller_idle(&u->teller, t, u->process.pid, err);
+}
+
+/* ---- reading ---- */
+
+bool
+rec_look_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
+{
+    rec_read r = {guard, REC_NO_PIECE, REC_NO_PIECE, {0}};
+    if (guard)
+        r.before = rec_window_add(&u->window, guard, 4);
+    /* unguarded, the current frame read again shows what moved */
+    if (!rec_source_add(&t->source, &u->runtime.layout, &u->window, !guard,
+                        &r.shot))
+        return false;
+    if (guard)
+        r.after = rec_window_add(&u->window, guard, 4);
+    *ret = r;
+    return true;
+}
+
+static pr_code
+check_thread(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
+{
+    const uint8_t *tstate = rec_window_bytes(&u->window, r->shot.tstate);
+    if (tstate && rec_thread_matches(t, &u->runtime.layout, tstate))
+        return PR_OK;
+    u->listed_ms = 0; /* list anew before the next tick */
+    return PR_FAIL(err, PR_NAME, 0, t->tstate, "thread is gone");
+}
+
+static pr_code
+read_thread(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret,
+            pr_err *err)
+{
+    rec_window_reset(&u->window);
+    if (!rec_look_add(u, t, guard, ret))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    return rec_window_read(&u->window, err);
+}
+
+static uint64_t
+base_frame(const rec_unwinder *u, const uint8_t *tstate)
+{
+    uint32_t at = u->runtime.layout.tstate.base_frame;
+    return at == REC_ABSENT ? 0 : rec_u64(tstate + at);
+}
+
+static pr_code
+walk_and_decode(rec_unwinder *u, rec_thread *t, const rec_shot *shot,
+                uint64_t start, found *ret, pr_err *err)
+{
+    const uint8_t *tstate = rec_window_bytes(&u->window, shot->tstate);
+    rec_walk walk = {start, base_frame(u, tstate), shot->outer_frame,
+                     u->opts.gc ? u->table.interp[t->interp].gc_frame : 0};
+    pr_code code =
+        rec_stack_walk(&u->walker, &u->window, &t->source, &walk, err);
+    if (code != PR_OK)
+        return code;
+    return rec_stack_decode(&u->walker, &u->window, &t->source, &t->stack,
+                            t->epoch == u->epoch, &u->fresh, &ret->keep,
+                            &ret->omitted, err);
+}
+
+/* Walk what was read of a thread that stood still.  3.12 sets its current
+ * frame before that is whole; the frame below the C call is then the
+ * innermost that is (spec/sampling.md, "Repair"). */
+static pr_code
+take_stack(rec_unwinder *u, rec_thread *t, rec_read *r, found *ret, pr_err *err)
+{
+    pr_code code = check_thread(u, t, r, err);
+    if (code == PR_OK)
+        code = rec_source_follow(&t->source, &u->runtime.layout, &u->window,
+                                 &r->shot, err);
+    if (code != PR_OK)
+        return code;
+    code = walk_and_decode(u, t, &r->shot, r->shot.current_frame, ret, err);
+    if (code == PR_TORN && r->shot.outer_frame)
+        code = walk_and_decode(u, t, &r->shot, r->shot.outer_frame, ret, NULL);
+    if (code != PR_OK)
+        return code;
+    ret->status = rec_status_of(u, t, r->shot.tstate);
+    return PR_OK;
+}
+
+/* ---- proof: still ---- */
+
+/* Read the guard once more if anything was read behind it. */
+static pr_code
+close_guard(rec_unwinder *u, rec_read *r, uint32_t calls, pr_err *err)
+{
+    if (u->window.calls == calls)
+        return PR_OK;
+    r->after = rec_window_add(&u->window, r->guard, 4);
+    return rec_window_read(&u->window, err);
+}
+
+static uint32_t
+guard_word(const rec_unwinder *u, size_t piece)
+{
+    const uint8_t *p = rec_window_bytes(&u->window, piece);
+    return p ? rec_u32(p) : UINT32_MAX;
+}
+
+static bool
+guard_holds(const rec_unwinder *u, const rec_read *r)
+{
+    return u->cpu != REC_NO_CPU &&
+           guard_word(u, r->before) == (uint32_t)u->cpu &&
+           guard_word(u, r->after) == (uint32_t)u->cpu;
+}
+
+/* A thread that held the GIL and ran since its last look was stopped by us:
+ * that is on a CPU, and costs no look at its state. */
+static void
+add_cpu_state(rec_unwinder *u, rec_thread *t, found *f)
+{
+    if (!(f->status & PR_HAS_GIL) || !t->ran)
+        rec_thread_state(t, u->process.pid);
+    else
+        t->letter = 'R';
+    if (t->letter == 'R')
+        f->status |= PR_ON_CPU;
+}
+
+pr_code
+rec_look_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
+               rec_looked *ret, pr_err *err)
+{
+    rec_read r = *read;
+    t->cpu = guard_word(u, r.before);
+    *ret = REC_ELSEWHERE;
+    if (t->cpu != (uint32_t)u->cpu)
+        return PR_OK;
+    uint32_t calls = u->window.calls;
+    found f = {0};
+    pr_code taken = take_stack(u, t, &r, &f, NULL);
+    if (rec_is_fatal(taken))
+        return PR_FAIL(err, taken, 0, PR_NO_OFFSET, "cannot read thread");
+    if (taken == PR_OK)
+        add_cpu_state(u, t, &f);
+    pr_code code = close_guard(u, &r, calls, err);
+    if (code != PR_OK)
+        return code;
+    if (rec_own_switches() != u->switches || !guard_holds(u, &r)) {
+        *ret = REC_BROKEN;
+        return PR_OK;
+    }
+    *ret = REC_LOOKED;
+    if (taken != PR_OK)
+        return rec_look_lose(u, t, reason_of(taken), err);
+    if (f.status & PR_HAS_GIL)
+        u->table.interp[t->interp].witness = t->rseq;
+    return accept(u, t, &f, PR_COUNT_PROVEN, err);
+}
+
+/* ---- proof: quiet, or by a witness ---- */
+
+static bool
+is_at_rest(const rec_unwinder *u, const rec_thread *t)
+{
+    return t->asleep || (u->cpu != REC_NO_CPU && t->cpu == (uint32_t)u->cpu);
+}
+
+static pr_code
+look_quiet(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
+{
+    pid_t pid = u->process.pid;
+    bool ran;
+    *ret = REC_LOOKED;
+    if (!rec_thread_ran(t, pid, &ran) || !rec_thread_state(t, pid)) {
+        u->listed_ms = 0;
+        return rec_look_lose(u, t, PR_COUNT_LOST_GONE, err);
+    }
+    uint64_t witness = u->table.interp[t->interp].witness;
+    bool rest = is_at_rest(u, t);
+    if (!rest && !witness) {
+        *ret = REC_ELSEWHERE;
+        return PR_OK;
+    }
+    rec_read r;
+    found f = {0};
+    pr_code code = read_thread(u, t, rest ? 0 : witness, &r, err);
+    if (code != PR_OK)
+        return code;
+    pr_code taken = take_stack(u, t, &r, &f, NULL);
+    if (rec_is_fatal(taken))
+        return PR_FAIL(err, taken, 0, PR_NO_OFFSET, "cannot read thread");
+    bool proven;
+    if (rest) {
+        proven = rec_thread_ran(t, pid, &ran) && !ran;
+    } else {
+        code = close_guard(u, &r, 0, err);
+        if (code != PR_OK)
+            return code;
+        proven = guard_holds(u, &r) && rec_own_switches() == u->switches;
+    }
+    if (!proven) {
+        *ret = REC_BROKEN;
+        return PR_OK;
+    }
+    if (taken != PR_OK)
+        return rec_look_lose(u, t, reason_of(taken), err);
+    if (t->letter == 'R')
+        f.status |= PR_ON_CPU;
+    return accept(u, t, &f, t->asleep ? PR_COUNT_SLEEPING : PR_COUNT_PROVEN,
+                  err);
+}
+
+/* ---- no proof: from another CPU ---- */
+
+/* Where to begin when the target ran on while it was read: the lower of the
+ * two current frames is the one that was there all the time. */
+static void
+choose_starts(const rec_unwinder *u, const rec_thread *t, const rec_shot *shot,
+              uint64_t start[2])
+{
+    const uint8_t *p = rec_window_bytes(&u->window, shot->again);
+    uint64_t first = shot->current_frame, again = p ? rec_u64(p) : first;
+    size_t a = rec_source_chunk(&t->source, 0, first, 1);
+    size_t b = rec_source_chunk(&t->source, 0, again, 1);
+    bool lower =
+        a != SIZE_MAX && b != SIZE_MAX && (b < a || (b == a && again < first));
+    start[0] = lower ? again : first;
+    start[1] = lower ? first : again;
+}
+
+static pr_code
+try_remote(rec_unwinder *u, rec_thread *t, found *ret)
+{
+    rec_read r;
+    pr_code code = read_thread(u, t, 0, &r, NULL);
+    if (code == PR_OK)
+        code = check_thread(u, t, &r, NULL);
+    if (code == PR_OK)
+        code = rec_source_follow(&t->source, &u->runtime.layout, &u->window,
+                                 &r.shot, NULL);
+    if (code != PR_OK)
+        return code;
+    uint64_t start[2];
+    choose_starts(u, t, &r.shot, start);
+    code = walk_and_decode(u, t, &r.shot, start[0], ret, NULL);
+    if (code == PR_TORN && start[1] != start[0])
+        code = walk_and_decode(u, t, &r.shot, start[1], ret, NULL);
+    if (code == PR_OK)
+        ret->status = rec_status_of(u, t, r.shot.tstate);
+    return code;
+}
+
+/* 3.12 and 3.13 leave popped frames whole, so that a stack that never was
+ * may pass every check: what is not proven is lost there. */
+static bool
+believes_remote(const rec_unwinder *u)
+{
+    if (u->opts.strategy == REC_REMOTE)
+        return true;
+    uint8_t minor = u->runtime.layout.minor;
+    return u->opts.strategy != REC_COLOCATED && minor != 12 && minor != 13;
+}
+
+static pr_code
+look_remote(rec_unwinder *u, rec_thread *t, pr_err *err)
+{
+    if (!believes_remote(u))
+        return rec_look_lose(u, t, PR_COUNT_LOST_MOVED, err);
+    found f = {0};
+    pr_code code = PR_TORN;
+    for (int i = 0; i < REMOTE_TRIES && code == PR_TORN; i++) {
+        if (i)
+            t->count[PR_COUNT_RETRIES]++;
+        code = try_remote(u, t, &f);
+    }
+    if (rec_is_fatal(code))
+        return PR_FAIL(err, code, 0, PR_NO_OFFSET, "cannot read thread");
+    if (code != PR_OK)
+        return rec_look_lose(u, t, reason_of(code), err);
+    if (t->letter == 'R')
+        f.status |= PR_ON_CPU;
+    return accept(u, t, &f, PR_COUNT_UNPROVEN, err);
+}
+
+/* ---- the best way there is ---- */
+
+/* A thread that is likely to run: read between its own guards at once. */
+static bool
+is_runner(const rec_unwinder *u, const rec_thread *t)
+{
+    const rec_interp *in = &u->table.interp[t->interp];
+    if (u->cpu == REC_NO_CPU || !t->rseq)
+        return false;
+    return !in->gil.address || (in->gil.locked && in->gil.holder == t->tstate);
+}
+
+static pr_code
+look_runner(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
+{
+    rec_read r;
+    pr_code code = read_thread(u, t, t->rseq, &r, err);
+    if (code != PR_OK)
+        return code;
+    return rec_look_still(u, t, &r, ret, err);
+}
+
+pr_code
+rec_look(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
+{
+    pr_code code;
+    if (is_runner(u, t)) {
+        code = look_runner(u, t, ret, err);
+        if (code != PR_OK || *ret != REC_ELSEWHERE)
+            return code;
+    }
+    code = look_quiet(u, t, ret, err);
+    if (code != PR_OK || *ret == REC_LOOKED || !u->last)
+        return code;
+    if (*ret == REC_BROKEN && !u->exhausted)
+        return PR_OK;
+    *ret = REC_LOOKED;
+    return look_remote(u, t, err);
+}

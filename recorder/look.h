@@ -1,0 +1,90 @@
+/*
+ * look.h - one look at one thread: read, prove, walk, tell.
+ *
+ * Which proof holds when is spec/sampling.md; this is the code of it.
+ */
+#ifndef RECORDER_LOOK_H
+#define RECORDER_LOOK_H
+
+#include "recorder/pause.h"
+#include "recorder/teller.h"
+#include <pyrec/unwinder.h>
+
+#define REC_NO_CPU (-1)
+
+/* What the parts of the unwinder share. */
+struct rec_unwinder {
+    rec_unwinder_opts opts;
+    pr_sink *sink;
+    rec_process process;
+    rec_memory memory;
+    rec_runtime runtime;
+    rec_codes *codes;
+    rec_threads_table table;
+    rec_teller teller;
+    rec_window window;
+    rec_walker walker;
+    rec_stack fresh;     /* scratch: the stack being decoded */
+    uint64_t generation; /* of code objects, over all interpreters */
+    uint64_t epoch;      /* changes when code objects may have gone */
+    uint64_t start_ns;   /* zero of the samples' clock */
+    uint64_t listed_ms, alive_ms;
+    uint64_t none; /* address of None, once an exc_value was found to be it */
+    rec_pause pause;
+
+    /* the present tick */
+    uint64_t time_us;
+    bool begun;        /* its lists were read and its threads chosen */
+    int cpu;           /* of the present pass; REC_NO_CPU: not pinned */
+    bool last;         /* no other pass will follow */
+    bool exhausted;    /* nor another try of this one */
+    uint64_t switches; /* our own, when the pass began */
+    size_t refreshed;  /* where the round of idle threads stands */
+
+    rec_target target;
+    rec_stats stats;
+};
+
+/* Our own context switches so far: who did not switch ran all the time. */
+uint64_t rec_own_switches(void);
+
+/* Microseconds of the samples' clock. */
+uint64_t rec_now_us(const rec_unwinder *unwinder);
+
+/* What became of a look. */
+typedef enum rec_looked {
+    REC_LOOKED,    /* told, or counted as lost */
+    REC_ELSEWHERE, /* it is to be looked at from thread->cpu */
+    REC_BROKEN     /* we were switched out: what was read is worth nothing */
+} rec_looked;
+
+/* Add what a look at the thread needs, between two reads of `guard` (or none
+ * with 0); read with rec_window_read(), then rec_look_finish(). */
+typedef struct rec_read {
+    uint64_t guard;
+    size_t before, after; /* pieces of the guard */
+    rec_shot shot;
+} rec_read;
+bool rec_look_add(rec_unwinder *unwinder, rec_thread *thread, uint64_t guard,
+                  rec_read *ret);
+
+/* A thread that was read between two reads of its own rseq.cpu_id. */
+pr_code rec_look_still(rec_unwinder *unwinder, rec_thread *thread,
+                       const rec_read *read, rec_looked *ret, pr_err *err);
+
+/* Look by the best way there is from here. */
+pr_code rec_look(rec_unwinder *unwinder, rec_thread *thread, rec_looked *ret,
+                 pr_err *err);
+
+/* The thread did not move since it was seen last. */
+pr_code rec_look_stay(rec_unwinder *unwinder, rec_thread *thread, bool refresh,
+                      pr_err *err);
+
+/* Count a sample that could not be had. */
+pr_code rec_look_lose(rec_unwinder *unwinder, rec_thread *thread,
+                      pr_count_kind reason, pr_err *err);
+
+/* Fatal for the recording, not for one sample. */
+bool rec_is_fatal(pr_code code);
+
+#endif

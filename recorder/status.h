@@ -1,0 +1,21 @@
+/*
+ * status.h - what a thread was doing: the status bits of a sample.
+ */
+#ifndef RECORDER_STATUS_H
+#define RECORDER_STATUS_H
+
+#include "recorder/look.h"
+
+/* Does it hold its GIL (free-threaded: is it attached)? */
+bool rec_status_holds(const rec_unwinder *unwinder, const rec_thread *thread,
+                      const uint8_t *tstate);
+
+/* HAS_GIL, GIL_REQUESTED, HAS_EXCEPTION and MAIN_THREAD.  May read in the
+ * unwinder's window, so pointers into it end here. */
+uint8_t rec_status_of(rec_unwinder *unwinder, rec_thread *thread,
+                      size_t tstate_piece);
+
+/* Are samples with this status wanted? */
+bool rec_status_matches(const rec_unwinder_opts *opts, uint8_t status);
+
+#endif
