@@ -342,8 +342,7 @@ static int
 set_column(fixture *f, const char *table, int at, const char *value)
 {
     fixture_write(f, FIXTURE_ROWS);
-    sqlite3 *s;
-    assert_int_equal(sqlite3_open(f->path, &s), SQLITE_OK);
+    sqlite3 *s = fixture_handle(f);
     char sql[256];
     snprintf(sql, sizeof sql, "SELECT * FROM %s", table);
     sqlite3_stmt *stmt;

@@ -153,8 +153,7 @@ open_random(fixture *f, unsigned seed)
 {
     make_samples(seed);
     fixture_write(f, "");
-    sqlite3 *s;
-    assert_int_equal(sqlite3_open(f->path, &s), SQLITE_OK);
+    sqlite3 *s = fixture_handle(f);
     fixture_sql(s, "BEGIN");
     put_names(s);
     put_nodes(s);
