@@ -31,12 +31,6 @@ pr_code pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
 pr_code pf_checkpoint_body(const pf_checkpoint *checkpoint, bool swapped,
                            pf_buf *scratch, pf_cur *ret, pr_err *err);
 
-/* `ref` of 5.3. */
-typedef struct pf_ref {
-    uint64_t tid;
-    uint32_t interp;
-} pf_ref;
-
 static inline bool
 pf_ref_is_process(pf_ref ref)
 {

@@ -15,6 +15,12 @@
 #include <pyrec/base.h>
 #include <pyrec/profile.h>
 
+/* A thread as it is written: `ref` of 5.3. */
+typedef struct pf_ref {
+    uint64_t tid;
+    uint32_t interp;
+} pf_ref;
+
 /* ---- writing ---- */
 
 static inline uint8_t *

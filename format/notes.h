@@ -10,12 +10,6 @@
 #include "format/bytes.h"
 #include <pyrec/profile.h>
 
-/* The key of a thread as it is written. */
-typedef struct pf_ref {
-    uint64_t tid;
-    uint32_t interp;
-} pf_ref;
-
 /* n entries, one behind the other. */
 typedef struct pf_list {
     uint64_t n;
