@@ -107,11 +107,12 @@ open_parts(pf_reader *r, pr_err *err)
     r->swapped = magic == PF_HCAM;
     pf_header_parse(r, start);
     code = pf_open_segments(r, err);
-    if (code != PR_END)
+    if (code != PR_OK && code != PR_END)
         return code;
+    /* a damaged header was replaced by its copy: this is the file's word */
     if (r->header.version != PF_VERSION)
         return refuse_version(r, err);
-    return pf_open_stock(r, err);
+    return code == PR_OK ? PR_OK : pf_open_stock(r, err);
 }
 
 /* ---- what is known of it ---- */
