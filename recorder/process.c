@@ -1,0 +1,439 @@
+/*
+ * process.c - identity of the target, its threads and children, from /proc.
+ *
+ * The name of a process or thread may hold any byte, ')' and newline
+ * included: what follows it in /proc/PID/stat is found behind the last ')'.
+ */
+#include "recorder/process.h"
+
+#include "recorder/memory.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pyrec/unwinder.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    PROC_TEXT = 4096,
+    PF_KTHREAD = 0x00200000, /* linux/sched.h; in field 9 of stat */
+    CHILDREN_MAX = 1 << 22   /* PID_MAX_LIMIT */
+};
+
+/* ---- small files of /proc ---- */
+
+/* The first size - 1 bytes of /proc/PID/NAME, terminated; false: not to be
+ * had. */
+static bool
+read_proc(pid_t pid, const char *name, char *to, size_t size, size_t *ret_len)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    size_t len = 0;
+    ssize_t n = 1;
+    while (n > 0 && len < size - 1) {
+        n = read(fd, to + len, size - 1 - len);
+        if (n > 0)
+            len += (size_t)n;
+    }
+    int error = errno;
+    close(fd);
+    errno = error;
+    to[len] = '\0';
+    if (ret_len)
+        *ret_len = len;
+    return n >= 0;
+}
+
+typedef struct stat_line {
+    char state;
+    pid_t parent;
+    uint32_t flags;
+    uint64_t start_time;
+} stat_line;
+
+/* proc_pid_stat(5): fields 3, 4, 9 and 22. */
+static bool
+parse_stat(const char *text, stat_line *ret)
+{
+    const char *p = strrchr(text, ')');
+    if (!p || p[1] != ' ' || !p[2])
+        return false;
+    stat_line s = {.state = p[2]};
+    char *at;
+    p += 3;
+    for (int field = 4; field <= 22; field++) {
+        uint64_t v = strtoull(p, &at, 10);
+        if (at == p)
+            return false;
+        p = at;
+        if (field == 4)
+            s.parent = (pid_t)v;
+        else if (field == 9)
+            s.flags = (uint32_t)v;
+        else if (field == 22)
+            s.start_time = v;
+    }
+    *ret = s;
+    return true;
+}
+
+static bool
+read_stat(pid_t pid, stat_line *ret)
+{
+    char text[PROC_TEXT];
+    return read_proc(pid, "stat", text, sizeof text, NULL) &&
+           parse_stat(text, ret);
+}
+
+static bool
+has_ended(char state)
+{
+    return state == 'Z' || state == 'X' || state == 'x';
+}
+
+void
+rec_process_name(pid_t pid, char *to, size_t size)
+{
+    size_t len;
+    if (!read_proc(pid, "comm", to, size, &len) || len == 0)
+        snprintf(to, size, "?");
+    else if (to[len - 1] == '\n')
+        to[len - 1] = '\0';
+}
+
+/* ---- program image ---- */
+
+/* Address of the 16 random bytes that the kernel gives each program. */
+static bool
+random_address(pid_t pid, uint64_t *ret)
+{
+    char text[PROC_TEXT];
+    size_t len;
+    if (!read_proc(pid, "auxv", text, sizeof text, &len))
+        return false;
+    for (size_t at = 0; at + 16 <= len; at += 16) {
+        uint64_t pair[2];
+        memcpy(pair, text + at, sizeof pair);
+        if (pair[0] == AT_RANDOM) {
+            *ret = pair[1];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* PR_TORN where there is none; else what kept us from reading it. */
+static pr_code
+read_random(pid_t pid, uint8_t *to, pr_err *err)
+{
+    uint64_t address;
+    if (!random_address(pid, &address)) {
+        if (errno == EACCES || errno == EPERM)
+            return rec_process_explain_denied(pid, errno, err);
+        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+                       "no AT_RANDOM of process %d", (int)pid);
+    }
+    rec_memory memory;
+    rec_memory_init(&memory, pid);
+    pr_code code = rec_memory_read(&memory, address, to, 16, err);
+    rec_memory_release(&memory);
+    return code;
+}
+
+/* ---- identity ---- */
+
+/* The number behind `key` in a status file, or -1. */
+static long
+status_number(const char *status, const char *key)
+{
+    const char *p = strstr(status, key);
+    return p ? strtol(p + strlen(key), NULL, 10) : -1;
+}
+
+/* How many pid namespaces know the process or thread of this status, and its
+ * id in the innermost. */
+static int
+namespace_ids(const char *status, uint64_t *ret_inner)
+{
+    const char *p = strstr(status, "\nNSpid:");
+    if (!p)
+        return 0;
+    p += strlen("\nNSpid:");
+    int n = 0;
+    while (*p && *p != '\n') {
+        char *end;
+        uint64_t v = strtoull(p, &end, 10);
+        if (end == p)
+            break;
+        *ret_inner = v;
+        n++;
+        p = end;
+        while (*p == '\t' || *p == ' ')
+            p++;
+    }
+    return n;
+}
+
+static pr_code
+no_process(pid_t pid, pr_err *err)
+{
+    return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                   "there is no process %d", (int)pid);
+}
+
+/* A pid that can be a target: not a thread, a zombie or the kernel's own. */
+static pr_code
+check_kind(pid_t pid, const stat_line *stat, const char *status, pr_err *err)
+{
+    char name[64];
+    rec_process_name(pid, name, sizeof name);
+    if (has_ended(stat->state))
+        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                       "process %d (%s) has ended; its parent has not yet "
+                       "asked for its status",
+                       (int)pid, name);
+    if (stat->flags & PF_KTHREAD)
+        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+                       "%d (%s) is a thread of the kernel", (int)pid, name);
+    long group = status_number(status, "\nTgid:");
+    if (group > 0 && group != pid) {
+        pr_err_set(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                   "%d (%s) is a thread of process %ld", (int)pid, name, group);
+        pr_err_hint(err, "use -p %ld", group);
+        return PR_NO_PROCESS;
+    }
+    return PR_OK;
+}
+
+pr_code
+rec_process_open(pid_t pid, rec_process *ret, pr_err *err)
+{
+    if (pid <= 0)
+        return no_process(pid, err);
+    rec_process p = {.pid = pid};
+    p.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    stat_line stat;
+    char status[PROC_TEXT];
+    uint64_t inner;
+    pr_code code = PR_OK;
+    if (!read_stat(pid, &stat) ||
+        !read_proc(pid, "status", status, sizeof status, NULL))
+        code = no_process(pid, err);
+    if (code == PR_OK)
+        code = check_kind(pid, &stat, status, err);
+    if (code == PR_OK) {
+        p.start_time = stat.start_time;
+        p.own_pid_ns = namespace_ids(status, &inner) > 1;
+        code = read_random(pid, p.auxv_random, err);
+        p.has_random = code == PR_OK;
+    }
+    if (code == PR_TORN) { /* a program can do without */
+        pr_err_clear(err);
+        code = PR_OK;
+    }
+    if (code != PR_OK) {
+        rec_process_release(&p);
+        return code;
+    }
+    *ret = p;
+    return PR_OK;
+}
+
+void
+rec_process_release(rec_process *process)
+{
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    process->pidfd = -1;
+}
+
+static bool
+pidfd_ended(int pidfd)
+{
+    struct pollfd p = {.fd = pidfd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
+}
+
+rec_alive
+rec_process_check(const rec_process *process)
+{
+    if (process->pidfd >= 0) {
+        if (pidfd_ended(process->pidfd))
+            return REC_ENDED;
+    } else {
+        stat_line stat;
+        if (!read_stat(process->pid, &stat) || has_ended(stat.state) ||
+            stat.start_time != process->start_time)
+            return REC_ENDED;
+    }
+    uint8_t random[16];
+    if (!process->has_random)
+        return REC_ALIVE;
+    pr_code code = read_random(process->pid, random, NULL);
+    if (code == PR_OK)
+        return memcmp(random, process->auxv_random, sizeof random) == 0
+                   ? REC_ALIVE
+                   : REC_EXECED;
+    /* between two programs, or already without memory */
+    return code == PR_NO_PROCESS ? REC_ENDED : REC_EXECED;
+}
+
+/* ---- threads ---- */
+
+static int
+compare_pids(const void *a, const void *b)
+{
+    pid_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+typedef struct pid_list {
+    pid_t *v;
+    size_t n, cap;
+} pid_list;
+
+static bool
+push_pid(pid_list *list, pid_t pid)
+{
+    if (list->n >= CHILDREN_MAX ||
+        !pr_grow(&list->v, &list->cap, list->n + 1, sizeof *list->v))
+        return false;
+    list->v[list->n++] = pid;
+    return true;
+}
+
+static void
+sort_pids(pid_list *list)
+{
+    if (list->n)
+        qsort(list->v, list->n, sizeof *list->v, compare_pids);
+}
+
+/* The entries of a folder of /proc that are numbers. */
+static pr_code
+list_numbers(const char *path, pid_list *list, pr_err *err)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return PR_FAIL(err, errno == ENOENT ? PR_NO_PROCESS : PR_IO, errno,
+                       PR_NO_OFFSET, "cannot list %s", path);
+    pr_code code = PR_OK;
+    for (struct dirent *e; code == PR_OK && (e = readdir(dir));) {
+        char *end;
+        long id = strtol(e->d_name, &end, 10);
+        if (*end || id <= 0)
+            continue;
+        if (!push_pid(list, (pid_t)id))
+            code = PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    }
+    closedir(dir);
+    return code;
+}
+
+static pr_code
+give_pids(pr_code code, pid_list *list, pid_t **ret, size_t *ret_n)
+{
+    if (code != PR_OK) {
+        free(list->v);
+        return code;
+    }
+    sort_pids(list);
+    *ret = list->v;
+    *ret_n = list->n;
+    return PR_OK;
+}
+
+pr_code
+rec_process_threads(pid_t pid, pid_t **ret, size_t *ret_n, pr_err *err)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    pid_list list = {0};
+    pr_code code = list_numbers(path, &list, err);
+    return give_pids(code, &list, ret, ret_n);
+}
+
+pid_t
+rec_process_host_tid(const rec_process *process, uint64_t tid)
+{
+    if (!process->own_pid_ns)
+        return tid <= INT32_MAX ? (pid_t)tid : 0;
+    pid_t *tids;
+    size_t n;
+    if (rec_process_threads(process->pid, &tids, &n, NULL) != PR_OK)
+        return 0;
+    pid_t found = 0;
+    for (size_t i = 0; i < n && !found; i++) {
+        char name[48], status[PROC_TEXT];
+        snprintf(name, sizeof name, "task/%d/status", (int)tids[i]);
+        uint64_t inner = 0;
+        if (read_proc(process->pid, name, status, sizeof status, NULL) &&
+            namespace_ids(status, &inner) > 1 && inner == tid)
+            found = tids[i];
+    }
+    free(tids);
+    return found;
+}
+
+/* ---- children ---- */
+
+typedef struct family {
+    pid_list all;    /* every process there is ... */
+    pid_list parent; /* ... and its parent */
+    pid_list found;
+} family;
+
+static pr_code
+read_parents(family *f, pr_err *err)
+{
+    pr_code code = list_numbers("/proc", &f->all, err);
+    for (size_t i = 0; i < f->all.n && code == PR_OK; i++) {
+        stat_line stat;
+        pid_t parent = read_stat(f->all.v[i], &stat) ? stat.parent : 0;
+        if (!push_pid(&f->parent, parent))
+            code = PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    }
+    return code;
+}
+
+/* Children of `pid`.  One read of /proc is not one moment: a process may seem
+ * to descend from itself, so nobody is taken twice. */
+static pr_code
+take_children(family *f, pid_t pid, pr_err *err)
+{
+    for (size_t i = 0; i < f->all.n; i++) {
+        if (f->parent.v[i] != pid)
+            continue;
+        f->parent.v[i] = 0;
+        if (!push_pid(&f->found, f->all.v[i]))
+            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    }
+    return PR_OK;
+}
+
+pr_code
+rec_child_pids(pid_t pid, int recursive, pid_t **ret, size_t *ret_n,
+               pr_err *err)
+{
+    family f = {0};
+    pr_code code = read_parents(&f, err);
+    if (code == PR_OK)
+        code = take_children(&f, pid, err);
+    for (size_t i = 0; recursive && i < f.found.n && code == PR_OK; i++)
+        code = take_children(&f, f.found.v[i], err);
+    free(f.all.v);
+    free(f.parent.v);
+    return give_pids(code, &f.found, ret, ret_n);
+}
