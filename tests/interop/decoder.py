@@ -163,7 +163,7 @@ class Header:
         mode = self.word & 7
         return {"start_us": self.start, "interval_us": self.interval,
                 "python": self.python,
-                "mode": mode - 1 if mode else MODE_UNKNOWN,
+                "mode": mode - 1 if 1 <= mode <= 5 else MODE_UNKNOWN,
                 "capture": self.word & ~7}
 
 
@@ -467,7 +467,7 @@ class Decoder:
         self.data, self.header = data, Header(data)
         self.profile, self.names = Profile(), Names()
         self.profile.start = self.header.told()
-        self.fault = None
+        self.fault, self.end_wrong = None, False
 
     def note(self, fault):
         """The first fault is the answer; damage outranks a cut."""
@@ -491,18 +491,19 @@ class Decoder:
         if self.fault:
             self.profile.state = type(self.fault).__name__.lower()
 
-    # --- files of CPython: sections 4 and 7.1
+    # --- the end of a file: 4.5, 4.6
 
-    def end(self):
-        """4.5, 4.6: (footer, statistics or None, where the end begins)."""
-        if len(self.data) < 96:
+    def end(self, size=None):
+        """(strings, frames, file size said), statistics or None, where the
+        end begins; of the first `size` bytes."""
+        size = len(self.data) if size is None else size
+        if size < 96:
             raise Cut("no footer")
-        n_strings, n_frames, size, zero = struct.unpack_from(
-            self.header.order + "IIQ16s", self.data, len(self.data) - 32)
-        if size != len(self.data) or any(zero):
-            raise Damaged("the footer has another file size")
-        begin = len(self.data) - 32
-        stats = None
+        *footer, zero = struct.unpack_from(
+            self.header.order + "IIQ16s", self.data, size - 32)
+        if any(zero):
+            raise Damaged("reserved bytes of the footer")
+        begin, stats = size - 32, None
         tag, version, length = struct.unpack_from(
             self.header.order + "8sII", self.data, begin - 16)
         if tag == b"TACHSTAT" and version == 1 and length in (32, 56):
@@ -515,70 +516,98 @@ class Decoder:
                 if values[5]:
                     raise Damaged("reserved word of the statistics")
                 stats = values[:5]
-        return (n_strings, n_frames), stats, begin
+        return footer, stats, begin
+
+    # --- files of CPython: 7.3
+
+    def check_tables(self):
+        """The header's offsets and the footer's size, before anything is
+        read by them."""
+        header, size = self.header, len(self.data)
+        if not 64 <= header.strings <= header.frames <= size:
+            early = struct.unpack_from(header.order + "II2QI", header.raw, 28)
+            if 64 <= early[2] <= early[3] <= size and early[4] <= 1:
+                raise Foreign("an early layout of CPython 3.15")
+            if header.strings <= header.frames:
+                raise Cut("the file ends before its tables")
+            raise Damaged("tables out of order")
+        footer, stats, begin = self.end()
+        if footer[2] != size:
+            raise (Cut if footer[2] > size else Damaged)("another file size")
+        if header.frames > begin:
+            raise Damaged("the frame table lies in the statistics")
+        return footer[:2], stats, begin
 
     def plain(self):
         header = self.header
-        footer, self.profile.stats, begin = self.end()
-        if not 64 <= header.strings <= header.frames <= begin:
-            raise Damaged("tables beyond the file")
+        if header.compression > 1:
+            raise Newer(f"compression {header.compression}")
+        footer, self.profile.stats, begin = self.check_tables()
         if self.names.from_tables(self.data, header, footer) > begin:
             raise Damaged("the frame table runs into the statistics")
-        region = self.data[64:header.strings]
-        if header.compression == 1:
+        try:
+            self.plain_records(self.data[64:header.strings])
+            if self.profile.samples() != header.samples or \
+                    len(self.profile.threads) > header.threads:
+                raise Damaged("other counts than the header declares")
+        except Damaged as fault:
+            self.note(fault)
+
+    def plain_records(self, region):
+        def tell(key, stack, samples):
+            if key not in self.profile.threads:
+                main = samples[0][1] >> 5 & 1
+                self.profile.threads[key] = Thread(main)
+            self.profile.threads[key].add(stack, samples)
+
+        if self.header.compression:
             region = unzstd(region, 1 << 30)
-        elif header.compression:
-            raise Newer(f"compression {header.compression}")
-        records = Records(header.order, self.names,
-                          lambda k, *run: self.profile.thread(*k).add(*run))
-        records.read(region)
-        if self.profile.samples() != header.samples or \
-                len(self.profile.threads) > header.threads:
-            raise Damaged("other counts than the header declares")
+        Records(self.header.order, self.names, tell).read(region)
 
     # --- files with segments: sections 5 to 7
 
     def find_index(self):
-        """6: (index, where it begins, where the end begins) or None."""
-        try:
-            _, _, begin = self.end()
-        except Fault:
-            return None
-        if begin < 64 + 56 or self.data[begin - 8:begin] != b"PYRECIDX":
+        """6: (index, where it begins, where the end begins, where the file
+        should end) or None."""
+        at = self.data.rfind(b"PYRECIDX")
+        begin = at + 8
+        if at < 64 + 56 - 8 or begin + 88 > len(self.data):
             return None
         length, = struct.unpack_from(self.header.order + "Q", self.data,
-                                     begin - 16)
+                                     at - 8)
         if not 57 <= length <= begin - 64:
-            self.note(Damaged("the index is longer than the file"))
             return None
         index = bytearray(self.data[begin - length:begin])
         check, = struct.unpack_from(self.header.order + "Q", index, 8)
         index[8:16] = bytes(8)
         if index[:4] != b"PRIX" or xxh64(index) != check:
-            self.note(Damaged("index: checksum"))
             return None
         if index[4] > 1:
             raise Newer("the index")
-        return index, begin - length, begin
+        return index, begin - length, begin, begin + 88
 
     def finished(self, found):
-        index, index_at, begin = found
+        index, index_at, begin, end = found
         header, data = self.header, self.data
         cursor = Cursor(memoryview(index)[:-16], header.order)
         *_, r0, r1 = cursor.fixed("4s4B")
         _, header_check, tables_check, end_check = cursor.fixed("4Q")
         if r0 or r1:
             self.note(Damaged("reserved bytes of the index"))
-        if xxh64(data[begin:]) != end_check:
+        if end != len(data):
+            self.note(Damaged("bytes behind the end"))
+        if xxh64(data[begin:end]) != end_check:
             self.note(Damaged("end: checksum"))
+            self.end_wrong = True
+        else:
+            footer, self.profile.stats, _ = self.end(end)
         if xxh64(data[:64]) != header_check:
             self.note(Damaged("header: checksum"))
         elif xxh64(data[header.strings:index_at]) != tables_check:
             self.note(Damaged("tables: checksum"))
-        else:
-            footer, self.profile.stats, _ = self.end()
+        elif not self.fault:
             try:
-                self.names.from_tables(data, header, footer)
+                self.names.from_tables(data[:end], header, footer[:2])
                 return self.by_index(cursor)
             except Damaged as fault:
                 self.note(fault)
@@ -619,9 +648,9 @@ class Decoder:
         return None
 
     def recover(self):
-        """7.4: what is whole, checkpoint by checkpoint."""
-        at, number = 64, 0
-        while at < len(self.data):
+        """7.6: what is whole, checkpoint by checkpoint."""
+        at, number, size = 64, 0, len(self.data)
+        while at < size and at != self.header.strings:
             try:
                 end, _ = zstd_frame_end(self.data, at)
                 checkpoint = self.checkpoint(at, end, number)
@@ -633,9 +662,23 @@ class Decoder:
                 self.names.holes = True
             self.recover_segment(checkpoint)
             at, number = checkpoint.end, checkpoint.number + 1
-        if self.header.strings:
-            self.note(Damaged("finished, but not whole"))
-        self.note(Cut("never finished"))
+        if at == 64:
+            raise self.fault or Cut("no whole segment")
+        self.note(self.judge_end(at))
+
+    def judge_end(self, at):
+        """7.6 steps 6 and 7, when nothing was wrong up to `at`."""
+        if not self.header.strings:
+            return Cut("never finished")
+        try:
+            footer, stats, _ = self.end()
+        except Fault:
+            return Cut("the file ends in its tables")
+        if at != self.header.strings or footer[2] != len(self.data):
+            return Cut("the file ends before its end")
+        if not self.end_wrong:
+            self.profile.stats = stats
+        return Damaged("the index")
 
     def recover_segment(self, checkpoint):
         try:
@@ -650,10 +693,13 @@ class Decoder:
         """The copy in segment 0 is right where the header is not."""
         if first is None:
             raise Damaged("segment 0 has no header")
-        if first != self.header.raw:
+        header = bytearray(self.header.raw)
+        if self.header.strings:  # what was not known at first
+            header[28:56] = bytes(28)
+        if first != header:
+            self.note(Damaged("the header differs from its copy"))
             self.header = Header(first)
             self.profile.start = self.header.told()
-            self.note(Damaged("the header differs from its copy"))
 
 
 def decode(data):

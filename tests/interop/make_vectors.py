@@ -516,10 +516,10 @@ for _name, _shows, _records in (
          lambda f: f.full(A, (1 << 64) - 1, 4, 0) + f.repeat(A, (1, 4))),
         ("thread", "a thread that the bases do not name",
          lambda f: f.full(A, 1, 4, 0) + f.full(B, 1, 4, 0))):
-    vector("bad-" + _name, _shows)(damaged_records(_records))
+    vector("bad-inside-" + _name, _shows)(damaged_records(_records))
 
 
-@vector("bad-span", "another number of samples than the checkpoint says")
+@vector("bad-inside-span", "another number of samples than the checkpoint says")
 def _():
     file = small()
     file.segment(file.full(A, 1, 4, 0), {A: 0}, (1, 1, 2))
@@ -547,7 +547,7 @@ def _():
     return file.finished()
 
 
-@vector("bad-body-count", "2^62 strings in some bytes: R9")
+@vector("bad-inside-body-count", "2^62 strings in some bytes: R9")
 def _():
     file = small()
     file.segment(file.full(A, 1, 4, 0), {A: 0}, (1, 1, 1),
@@ -555,7 +555,7 @@ def _():
     return file.finished()
 
 
-@vector("bad-bomb", "a data frame that claims a content of 4 GiB: R9")
+@vector("bad-inside-bomb", "a data frame that claims a content of 4 GiB: R9")
 def _():
     file = small()
     records = file.full(A, 1, 4, 0)
@@ -564,7 +564,7 @@ def _():
     return file.finished()
 
 
-@vector("bad-string-id", "a frame whose name is beyond the string table")
+@vector("bad-inside-string-id", "a frame whose name is beyond the string table")
 def _():
     file = small()
     file.frame(0, 99)
@@ -686,19 +686,21 @@ README = """# Test vectors
 
 Small files of the format (../format.md), each showing one thing. NAME.json beside NAME.bin is the profile that every
 reader finds in it, as the canonical JSON lines of tests/interop/canon.py; NAME.err is the answer of a reader that finds
-none: foreign, newer, cut or damaged. Letters with numbers are duties of the specification's conformance section.
+none: foreign, newer, cut or damaged. Of bad-inside-*, whose checksums are right and whose content is not, a reader may
+tell more: what stands before the fault. Letters with numbers are duties of the specification's conformance section.
 
-Made by tests/interop/make_vectors.py; files that CPython 3.15.2 wrote are named cpython-*. Old vectors are never made
+Made by tests/interop/make_vectors.py, but for good-cpython-*, which CPython wrote. Old vectors are never made
 again, only added to.
 
 | file | shows |
 |---|---|
 """
 
+# not made here: CPython's own
 RECORDED = {
-    "cpython-3.15.2-raw": "written by CPython 3.15.2's BinaryWriter, "
-                          "compression none: R3",
-    "cpython-3.15.2-zstd": "the same with zstd: R3",
+    "good-cpython-3.15.2-raw": "written by CPython 3.15.2's BinaryWriter, "
+                               "compression none: R3",
+    "good-cpython-3.15.2-zstd": "the same with zstd: R3",
 }
 
 

@@ -82,7 +82,7 @@ def main(seed):
     with tempfile.TemporaryDirectory() as folder:
         for end in ("finish", "abort"):
             path = os.path.join(folder, end + ".bin")
-            status, why = harness.feed(profile, path, segment=400, end=end)
+            status, why = harness.feed(profile, path, segment=200, end=end)
             name = {"finish": "finished", "abort": "never finished"}[end]
             if results.check(f"{name}: written", status == 0, why):
                 check_file(results, name, path)
