@@ -3,10 +3,9 @@
  *
  * The cache turns (code object, instruction) into a frame id of the sink and
  * tells the sink new strings and frames.  It is emptied when the generation
- * counter of an interpreter moves (3.14+).  3.11 to 3.13 have no counter: a
- * cached object is then checked against the words of the code object
- * (qualname, filename, linetable, first line) at its first use after
- * `recheck_ticks` ticks; see code.c for the rule and its limits.
+ * counter of an interpreter moves (3.14+).  3.11 to 3.13 have no counter: an
+ * object is then read again at its first use after some ticks; see code.c for
+ * the rule and its limits.
  */
 #ifndef RECORDER_CODE_H
 #define RECORDER_CODE_H
@@ -24,24 +23,30 @@ typedef struct rec_code {
     uint32_t frame_words;   /* co_framesize: the size of a frame on the data
                              * stack, in 8-byte words */
     uint32_t index;         /* in the cache */
+    bool degraded; /* its names or lines could not be read: its frames are
+                    * good for this tick only */
 } rec_code;
 
 pr_code rec_codes_new(const rec_layout *layout, pr_sink *sink, bool opcodes,
                       rec_codes **ret, pr_err *err);
 void rec_codes_free(rec_codes *codes); /* takes NULL */
 
-/* Known code object at this address, or NULL.  O(1), reads nothing. */
+/* Known code object at this address, or NULL: it is new, or it is time to read
+ * it again.  O(1), reads nothing. */
 const rec_code *rec_codes_find(rec_codes *codes, uint64_t address);
 
-/* Read and keep it.  PR_TORN if what lies there is no code object.  The
+/* Read and keep it.  PR_TORN if what lies there is no code object.  Names or
+ * lines that cannot be read cost the frame its name, not the sample.  The
  * pointer is valid until the next rec_codes_read() or _reset(). */
 pr_code rec_codes_read(rec_codes *codes, rec_memory *memory, uint64_t address,
                        const rec_code **ret, pr_err *err);
 
 /* Frame id for an instruction of a known code object; tells the sink a new
  * frame (and strings) the first time.  instr_ptr may be one unit before the
- * first instruction (just entered: the line of `def`).  opcode is the byte at
- * instr_ptr or PR_NO_OPCODE.  PR_TORN if instr_ptr lies outside. */
+ * first instruction (just entered: the line of `def`).  On free-threaded
+ * builds it may lie in a thread's own copy of the instructions.  opcode is the
+ * byte at instr_ptr or PR_NO_OPCODE.  PR_TORN if instr_ptr lies outside: the
+ * object is then read again at its next use. */
 pr_code rec_codes_frame(rec_codes *codes, const rec_code *code,
                         uint64_t instr_ptr, uint8_t opcode, uint32_t *ret,
                         pr_err *err);
