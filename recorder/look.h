@@ -31,6 +31,8 @@ struct rec_unwinder {
     uint64_t listed_ms, alive_ms;
     uint64_t none; /* address of None, once an exc_value was found to be it */
     rec_pause pause;
+    bool detached; /* after an exec, until the new program is a Python */
+    uint64_t execed_ms;
 
     /* the present tick */
     uint64_t time_us;

@@ -138,6 +138,15 @@ rec_threads_release(rec_threads_table *table)
     *table = (rec_threads_table){0};
 }
 
+void
+rec_threads_forget(rec_threads_table *table)
+{
+    for (size_t i = 0; i < table->n_live; i++)
+        forget(table->live[i]);
+    table->n_live = table->n_interps = 0;
+    pr_table_reset(&table->by_tstate);
+}
+
 /* ---- the words of an interpreter ---- */
 
 typedef struct span {

@@ -86,6 +86,9 @@ pr_code rec_threads_init(rec_threads_table *table, const rec_process *process,
                          pr_err *err);
 void rec_threads_release(rec_threads_table *table);
 
+/* The program in the process is another one: none of it lives any more. */
+void rec_threads_forget(rec_threads_table *table);
+
 /* List all interpreters and threads anew.  PR_TORN: they changed meanwhile;
  * the table is as it was. */
 pr_code rec_threads_list(rec_threads_table *table, pr_err *err);

@@ -14,6 +14,8 @@ enum {
     LIST_TRIES = 5,
     LIST_EVERY_MS = 100, /* who left the middle of a list is seen this late */
     ALIVE_EVERY_MS = 500,
+    JOIN_EVERY_MS = 50,
+    EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
     BROKEN_TRIES = 3,
     REFRESH_PER_TICK = 8 /* idle threads whose state is looked at again */
 };
@@ -41,24 +43,6 @@ fill_target(const rec_process *process, const rec_runtime *runtime,
     memcpy(t.runtime_path, runtime->path, sizeof t.runtime_path);
     t.runtime_path[sizeof t.runtime_path - 1] = '\0';
     *ret = t;
-}
-
-pr_code
-rec_is_python(pid_t pid, rec_target *ret, pr_err *err)
-{
-    rec_process process;
-    pr_code code = rec_process_open(pid, &process, err);
-    if (code != PR_OK)
-        return code;
-    rec_memory memory;
-    rec_memory_init(&memory, pid);
-    rec_runtime runtime;
-    code = rec_runtime_find(&process, &memory, &runtime, err);
-    if (code == PR_OK)
-        fill_target(&process, &runtime, ret);
-    rec_memory_release(&memory);
-    rec_process_release(&process);
-    return code;
 }
 
 static pr_code
@@ -424,19 +408,135 @@ rec_tick_begin(rec_unwinder *u, uint64_t time_us)
     u->begun = false;
 }
 
-pr_code
-rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
+/* ---- the end of the target, and its beginning as another program ---- */
+
+static pr_code
+mark_exec(rec_unwinder *u, pr_err *err)
 {
-    u->cpu = cpu;
-    u->last = last;
+    char name[64];
+    rec_process_name(u->process.pid, name, sizeof name);
+    uint64_t now = rec_now_us(u);
+    pr_mark mark = {PR_MARK_EXEC, now, now, name, strlen(name)};
+    return PR_SINK_CALL(u->sink, mark, &mark, err);
+}
+
+/* The process runs another program: nothing known of it holds any more. */
+static pr_code
+leave_program(rec_unwinder *u, pr_err *err)
+{
+    pr_code code = rec_teller_flush(&u->teller, &u->table, err);
+    if (code == PR_OK)
+        code = mark_exec(u, err);
+    if (code != PR_OK)
+        return code;
+    pid_t pid = u->process.pid;
+    rec_threads_forget(&u->table);
+    rec_codes_reset(u->codes);
+    rec_process_release(&u->process);
+    u->process = (rec_process){.pid = pid, .pidfd = -1};
+    u->epoch++;
+    u->detached = true;
+    u->execed_ms = now_ms();
+    return PR_OK;
+}
+
+/* Try to find a Python in the new program. */
+static pr_code
+join_program(rec_unwinder *u, pr_err *err)
+{
+    pr_err try = PR_ERR_INIT;
+    rec_process process;
+    pr_code code = rec_process_open(u->process.pid, &process, &try);
+    if (code == PR_OK) {
+        rec_process_release(&u->process);
+        u->process = process;
+        code = rec_runtime_find(&u->process, &u->memory, &u->runtime, &try);
+    }
+    if (code == PR_OK) {
+        u->detached = false;
+        u->listed_ms = 0;
+        fill_target(&u->process, &u->runtime, &u->target);
+        return PR_OK;
+    }
+    u->alive_ms = now_ms();
+    if (code == PR_NOT_PYTHON && now_ms() - u->execed_ms < EXEC_PATIENCE_MS)
+        return PR_OK;
+    return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                   "process %d became a program that is no Python",
+                   (int)u->process.pid);
+}
+
+/* Look whether the target still is what it was. */
+static pr_code
+check_alive(rec_unwinder *u, pr_err *err)
+{
+    u->alive_ms = now_ms();
+    switch (rec_process_check(&u->process)) {
+    case REC_ENDED:
+        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                       "process %d has ended", (int)u->process.pid);
+    case REC_EXECED:
+        return leave_program(u, err);
+    case REC_ALIVE:
+        break;
+    }
+    return PR_OK;
+}
+
+/* A pass failed: because the target is another one, or just once. */
+static pr_code
+recover(rec_unwinder *u, pr_code failed, const pr_err *why, pr_err *err)
+{
+    bool passing = failed == PR_TORN || failed == PR_LIMIT ||
+                   failed == PR_NO_PROCESS || failed == PR_DENIED;
+    if (!passing) {
+        if (err && err->code == PR_OK)
+            *err = *why;
+        return failed;
+    }
+    pr_code code = check_alive(u, err);
+    if (code != PR_OK || u->detached)
+        return code;
+    if (failed == PR_NO_PROCESS || failed == PR_DENIED) {
+        if (err && err->code == PR_OK)
+            *err = *why;
+        return failed;
+    }
+    u->listed_ms = 0;
+    u->teller.count[PR_COUNT_LOST_TORN]++;
+    return PR_OK;
+}
+
+static pr_code
+try_pass(rec_unwinder *u, pr_err *err)
+{
     bool broken = true;
     pr_code code = PR_OK;
     for (int i = 0; i < BROKEN_TRIES && broken && code == PR_OK; i++) {
         u->exhausted = i + 1 == BROKEN_TRIES;
         code = run_pass(u, &broken, err);
     }
-    *ret_next = code == PR_OK ? next_cpu(u) : REC_NO_CPU;
     return code;
+}
+
+pr_code
+rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
+{
+    u->cpu = cpu;
+    u->last = last;
+    *ret_next = REC_NO_CPU;
+    pr_code code = PR_OK;
+    if (now_ms() - u->alive_ms >=
+        (u->detached ? JOIN_EVERY_MS : ALIVE_EVERY_MS))
+        code = u->detached ? join_program(u, err) : check_alive(u, err);
+    if (code != PR_OK || u->detached)
+        return code;
+    pr_err why = PR_ERR_INIT;
+    code = try_pass(u, &why);
+    if (code != PR_OK)
+        return recover(u, code, &why, err);
+    *ret_next = next_cpu(u);
+    return PR_OK;
 }
 
 pr_code
