@@ -128,10 +128,11 @@ def as_stock(observed):
 
 def stock_observed(result):
     """The same from a result of stock's reader."""
+    places = [tuple(place) for place in result["places"]]
     out = {}
     for tid, interp, time, status, stack in result["samples"]:
         out.setdefault((tid, interp), []).append(
-            (time, status, tuple(map(tuple, stack))))
+            (time, status, tuple(places[i] for i in stack)))
     return out
 
 

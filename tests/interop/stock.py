@@ -43,8 +43,10 @@ def write(job):
 
 
 class Collector:
+    """Samples with frames as numbers of places, each place told once."""
+
     def __init__(self, start):
-        self.start, self.samples = start, []
+        self.start, self.samples, self.places = start, [], {}
 
     def collect(self, interpreters, times):
         for interp in interpreters:
@@ -55,11 +57,11 @@ class Collector:
                         thread.thread_id, interp.interpreter_id,
                         time - self.start, thread.status, stack])
 
-    @staticmethod
-    def place(frame):
-        location = list(frame.location or (-1, -1, -1, -1))
+    def place(self, frame):
+        location = tuple(frame.location or (-1, -1, -1, -1))
         opcode = 255 if frame.opcode is None else frame.opcode
-        return [frame.filename, frame.funcname, *location, opcode]
+        place = (frame.filename, frame.funcname, *location, opcode)
+        return self.places.setdefault(place, len(self.places))
 
 
 def read(job):
@@ -69,7 +71,8 @@ def read(job):
     reader.replay(collector)
     reader.close()
     info["python_version"] = list(info["python_version"])
-    return {"info": info, "samples": collector.samples}
+    return {"info": info, "places": list(collector.places),
+            "samples": collector.samples}
 
 
 def run(job):
