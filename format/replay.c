@@ -29,12 +29,15 @@ report(const replay *p)
 
 /* ---- what comes before the samples ---- */
 
+/* `wall_us` was told with start(). */
 static pr_code
 tell_meta(const replay *p, pr_err *err)
 {
     pr_code code = PR_OK;
     for (size_t i = 0; i < p->r->names.n_meta && code == PR_OK; i++) {
         const pf_meta *m = &p->r->names.meta[i];
+        if (!strcmp(m->key, "wall_us"))
+            continue;
         code = PR_SINK_CALL(p->sink, meta, m->key, m->value, m->value_len, err);
     }
     return code;

@@ -60,23 +60,61 @@ refuse_offsets(const pf_reader *r, pr_err *err)
                    "the header's offsets of the tables are impossible");
 }
 
+/* How far behind a footer bytes are looked at that somebody appended. */
+enum { APPENDED_MAX = 64 << 10 };
+
+/* A footer tells where it ends; that makes it easy to find.  *ret_end: where
+ * the last one ends; 0: there is none. */
 static pr_code
-check_footer(const pf_reader *r, pr_err *err)
+find_footer(const pf_reader *r, uint64_t *ret_end, pr_err *err)
 {
-    uint64_t said = r->footer.file_size;
-    if (said > r->in.size)
-        return PR_FAIL(err, PR_CUT, 0, r->in.size,
-                       "a profile of CPython without its end, which counts "
-                       "its names");
-    if (said < r->in.size)
-        return PR_FAIL(err, PR_DAMAGED, 0, r->in.size - PF_FOOTER_SIZE,
-                       "the footer tells of %" PRIu64 " bytes, the file has "
-                       "%" PRIu64,
-                       said, r->in.size);
-    if (r->header.frame_table > r->footer.at)
-        return PR_FAIL(err, PR_DAMAGED, 0, PF_HEADER_FRAMES,
+    uint64_t least = r->header.frame_table + PF_FOOTER_SIZE;
+    *ret_end = 0;
+    if (r->in.size < least)
+        return PR_OK;
+    uint64_t from = r->header.frame_table;
+    if (r->in.size - from > APPENDED_MAX)
+        from = r->in.size - APPENDED_MAX;
+    size_t n = (size_t)(r->in.size - from);
+    uint8_t *p = malloc(n);
+    if (!p)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for the end of the file");
+    pr_code code = pf_input_read(&r->in, from, p, n, err);
+    for (size_t at = n; code == PR_OK && at >= PF_FOOTER_SIZE; at--) {
+        const uint8_t *footer = p + at - PF_FOOTER_SIZE;
+        if (pf_load_u64(footer + PF_FOOTER_FILE_SIZE, r->swapped) != from + at)
+            continue;
+        *ret_end = from + at;
+        break;
+    }
+    free(p);
+    return code;
+}
+
+static pr_code
+read_footer(pf_reader *r, pr_err *err)
+{
+    uint64_t end;
+    pr_code code = find_footer(r, &end, err);
+    if (code != PR_OK)
+        return code;
+    if (end == 0) {
+        pr_err_set(err, PR_CUT, 0, r->in.size,
+                   "a profile of CPython without its end");
+        pr_err_hint(err, "CPython writes last how many names there are: "
+                         "nothing can be had from a file without its end");
+        return PR_CUT;
+    }
+    if (end < r->in.size)
+        pf_fault_add(r, PR_DAMAGED, end,
+                     "%" PRIu64 " bytes follow the end of the profile",
+                     r->in.size - end);
+    code = pf_footer_read(&r->in, end, r->swapped, &r->footer, err);
+    if (code == PR_OK && r->header.frame_table > r->footer.at)
+        code = PR_FAIL(err, PR_DAMAGED, 0, PF_HEADER_FRAMES,
                        "the frame table lies in the footer");
-    return PR_OK;
+    return code;
 }
 
 static pr_code
@@ -109,10 +147,7 @@ pf_open_stock(pf_reader *r, pr_err *err)
         return PR_FAIL(err, PR_NEWER, 0, PF_HEADER_COMPRESSION,
                        "compression %" PRIu32 " is not known",
                        r->header.compression);
-    pr_code code =
-        pf_footer_read(&r->in, r->in.size, r->swapped, &r->footer, err);
-    if (code == PR_OK)
-        code = check_footer(r, err);
+    pr_code code = read_footer(r, err);
     if (code == PR_OK)
         code = read_tables(r, err);
     r->region_end = r->header.string_table;

@@ -158,15 +158,6 @@ stats_size(const uint8_t *footer, bool swapped)
     return size;
 }
 
-static bool
-is_zero(const uint8_t *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (p[i])
-            return false;
-    return true;
-}
-
 pr_code
 pf_footer_read(const pf_input *in, uint64_t end, bool swapped, pf_footer *ret,
                pr_err *err)
@@ -187,7 +178,6 @@ pf_footer_read(const pf_input *in, uint64_t end, bool swapped, pf_footer *ret,
         .strings = pf_load_u32(footer + PF_FOOTER_STRINGS, swapped),
         .frames = pf_load_u32(footer + PF_FOOTER_FRAMES, swapped),
         .file_size = pf_load_u64(footer + PF_FOOTER_FILE_SIZE, swapped),
-        .zero = is_zero(footer + PF_FOOTER_ZERO, 16),
     };
     if (size)
         stats_parse(footer - size, size, swapped, &e.stats);

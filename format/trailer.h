@@ -39,7 +39,6 @@ typedef struct pf_footer {
     pr_stats stats;
     uint32_t strings, frames;
     uint64_t file_size;
-    bool zero; /* the unused bytes of the footer are 0 */
 } pf_footer;
 
 pr_code pf_footer_read(const pf_input *in, uint64_t end, bool swapped,

@@ -1,0 +1,794 @@
+/*
+ * test_reader.c - what was written is what is read: finished files, plain
+ * files of CPython's form, both byte orders, ranges of time, many threads.
+ */
+#include "tests/unit/story.h"
+
+#include <inttypes.h>
+#include <pyrec/reader.h>
+#include <pyrec/writer.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "format/bytes.h"
+#include "format/foreign.h"
+#include "format/limits.h"
+
+/* ---- making and reading files ---- */
+
+static void
+write_plot(const plot *p, const scratch *s, pf_writer_opts opts)
+{
+    pr_err err = PR_ERR_INIT;
+    pr_sink *writer;
+    opts.force = 1;
+    assert_int_equal(pf_writer_open(s->path, &opts, &writer, &err), PR_OK);
+    story_tell(p, writer);
+    pr_code code = writer->ops->finish(writer, &err);
+    assert_string_equal(err.what, "");
+    assert_int_equal(code, PR_OK);
+}
+
+static pf_writer_opts
+small_segments(uint32_t bytes)
+{
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    opts.segment_bytes = bytes;
+    return opts;
+}
+
+static pf_reader *
+open_file(const scratch *s)
+{
+    pr_err err = PR_ERR_INIT;
+    pf_reader *reader = NULL;
+    pr_code code = pf_reader_open(s->path, &reader, &err);
+    assert_string_equal(err.what, "");
+    assert_int_equal(code, PR_OK);
+    return reader;
+}
+
+/* Replay into a new story, all or a range. */
+static pr_code
+replay(pf_reader *reader, const pf_replay_opts *opts, story *ret, pr_err *err)
+{
+    uint64_t samples = 0;
+    story_begin(ret);
+    pr_code code = pf_reader_replay(reader, opts, &ret->sink, &samples, err);
+    assert_int_equal(samples, ret->samples);
+    return code;
+}
+
+static void
+read_file(const scratch *s, int jobs, story *ret)
+{
+    pf_reader *reader = open_file(s);
+    pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
+    pr_err err = PR_ERR_INIT;
+    opts.jobs = jobs;
+    pr_code code = replay(reader, &opts, ret, &err);
+    assert_string_equal(err.what, "");
+    assert_int_equal(code, PR_OK);
+    assert_int_equal(pf_reader_info(reader)->state, PF_FINISHED);
+    assert_int_equal(pf_reader_info(reader)->samples, ret->samples);
+    assert_int_equal(pf_reader_verify(reader, NULL, &err), PR_OK);
+    pf_reader_free(reader);
+}
+
+/* The story as told and as read agree; what only the file knows is taken. */
+static void
+assert_same_story(story *told, story *read)
+{
+    told->stats = read->stats; /* computed by the writer */
+    assert_true(story_same(told, read));
+}
+
+static void
+profiles_read_back_as_they_were_told(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        plot p = {seed,
+                  1 + (uint32_t)(seed % 7),
+                  6 + (uint32_t)seed,
+                  1 + (uint32_t)(seed * 5 % 60),
+                  400,
+                  1 + (uint32_t)(seed * seed % 40),
+                  seed % 2};
+        scratch s;
+        story told, read;
+        printf("seed %" PRIu64 "\n", seed);
+        scratch_begin(&s);
+        story_begin(&told);
+        story_tell(&p, &told.sink);
+        write_plot(&p, &s, small_segments(500 + (uint32_t)seed * 300));
+        read_file(&s, 1, &read);
+        assert_same_story(&told, &read);
+        assert_true(read.n_frames == told.n_frames);
+        story_end(&read);
+        story_end(&told);
+        scratch_end(&s);
+    }
+}
+
+static void
+any_number_of_jobs_makes_the_same_calls(void **state)
+{
+    (void)state;
+    plot p = {77, 5, 40, 30, 4000, 9, true};
+    scratch s;
+    story one, more;
+    scratch_begin(&s);
+    write_plot(&p, &s, small_segments(2000));
+    read_file(&s, 0, &one);
+    for (int jobs = 1; jobs < 6; jobs++) {
+        read_file(&s, jobs, &more);
+        assert_true(more.calls == one.calls);
+        story_end(&more);
+    }
+    story_end(&one);
+    scratch_end(&s);
+}
+
+static void
+a_plain_file_reads_back_as_it_was_told(void **state)
+{
+    (void)state;
+    plot p = {5, 4, 30, 40, 20000, 6, false};
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    opts.compression = PF_COMPRESSION_NONE;
+    scratch s;
+    story told, read;
+    scratch_begin(&s);
+    story_begin(&told);
+    story_tell(&p, &told.sink);
+    write_plot(&p, &s, opts);
+    read_file(&s, 1, &read);
+    told.stats = read.stats;
+    assert_true(story_same_samples(&told, &read));
+    assert_true(story_same_start(&told.start, &read.start));
+    story_end(&read);
+    story_end(&told);
+    scratch_end(&s);
+}
+
+/* ---- ranges ---- */
+
+/* The samples of `all` with from <= time < to, thread by thread. */
+static void
+assert_is_range(const story *all, const story *part, uint64_t from, uint64_t to)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < all->n_threads; i++) {
+        const story_thread *a = &all->thread[i];
+        const story_thread *b = story_find_thread(part, a->key);
+        size_t k = 0;
+        for (size_t j = 0; j < a->n; j++) {
+            if (a->sample[j].time_us < from || a->sample[j].time_us >= to)
+                continue;
+            assert_true(b && k < b->n);
+            assert_true(b->sample[k].time_us == a->sample[j].time_us &&
+                        b->sample[k].stack == a->sample[j].stack &&
+                        b->sample[k].status == a->sample[j].status);
+            k++;
+        }
+        n += k;
+    }
+    assert_int_equal(part->samples, n);
+}
+
+static void
+check_ranges(const scratch *s, uint64_t seed)
+{
+    pf_reader *reader = open_file(s);
+    story all, part;
+    pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
+    uint64_t end = 0, state = seed;
+    assert_int_equal(replay(reader, NULL, &all, NULL), PR_OK);
+    for (size_t i = 0; i < all.n_threads; i++)
+        if (all.thread[i].n &&
+            all.thread[i].sample[all.thread[i].n - 1].time_us > end)
+            end = all.thread[i].sample[all.thread[i].n - 1].time_us;
+    for (int i = 0; i < 40; i++) {
+        opts.from_us = story_random(&state) % (end + 2);
+        opts.to_us = opts.from_us + story_random(&state) % (end + 2);
+        opts.jobs = i % 3;
+        assert_int_equal(replay(reader, &opts, &part, NULL), PR_OK);
+        assert_is_range(&all, &part, opts.from_us, opts.to_us);
+        story_end(&part);
+    }
+    story_end(&all);
+    pf_reader_free(reader);
+}
+
+static void
+a_range_of_time_tells_its_samples_and_no_others(void **state)
+{
+    (void)state;
+    printf("seed %d\n", 4711);
+    plot p = {4711, 3, 20, 25, 3000, 12, true};
+    pf_writer_opts plain = PF_WRITER_OPTS_INIT;
+    plain.compression = PF_COMPRESSION_NONE;
+    scratch s;
+    scratch_begin(&s);
+    write_plot(&p, &s, small_segments(3000));
+    check_ranges(&s, 1);
+    p.events = false;
+    write_plot(&p, &s, plain);
+    check_ranges(&s, 2);
+    scratch_end(&s);
+}
+
+static void
+segments_outside_a_range_are_not_read(void **state)
+{
+    (void)state;
+    plot p = {8, 2, 20, 10, 4000, 5, false};
+    scratch s;
+    story part;
+    scratch_begin(&s);
+    write_plot(&p, &s, small_segments(4000));
+    pf_reader *reader = open_file(&s);
+    const pf_info *info = pf_reader_info(reader);
+    pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
+    pf_reader_stats stats;
+    assert_true(info->segments > 10);
+    opts.from_us = info->last_us / 2;
+    opts.to_us = opts.from_us + 1000;
+    assert_int_equal(replay(reader, &opts, &part, NULL), PR_OK);
+    pf_reader_get_stats(reader, &stats);
+    assert_true(stats.segments_read <= 2);
+    assert_int_equal(stats.segments_read + stats.segments_skipped,
+                     info->segments);
+    story_end(&part);
+    pf_reader_free(reader);
+    scratch_end(&s);
+}
+
+/* ---- sizes ---- */
+
+static void
+stacks_of_none_and_of_thousands_of_frames(void **state)
+{
+    (void)state;
+    enum { DEEP = 5000 };
+    uint32_t push[DEEP];
+    uint64_t time = 0;
+    uint8_t status = PR_HAS_GIL;
+    plot names = {1, 1, 50, 1, 0, 1, false};
+    pf_writer_opts opts = small_segments(20000);
+    scratch s;
+    story told, read;
+    scratch_begin(&s);
+    story_begin(&told);
+    opts.force = 1;
+    for (int pass = 0; pass < 2; pass++) {
+        pr_sink *sink = &told.sink;
+        if (pass == 1)
+            assert_int_equal(pf_writer_open(s.path, &opts, &sink, NULL), PR_OK);
+        story_tell_names(&names, sink);
+        time = 0;
+        for (uint32_t i = 0, depth = 0; i < 60; i++) {
+            /* none, deep, the same but its innermost, none ... */
+            uint32_t keep = i % 4 == 2 ? depth - 1 : 0;
+            uint32_t n = i % 4 == 1 ? DEEP : i % 4 == 2 ? 1 : 0;
+            for (uint32_t j = 0; j < n; j++)
+                push[j] = (i + j) % 50;
+            time += 1000;
+            pr_delta d = {0, keep, n, 1, push, &time, &status};
+            assert_int_equal(PR_SINK_CALL(sink, delta, &d, NULL), PR_OK);
+            depth = keep + n;
+        }
+        if (pass == 1)
+            assert_int_equal(sink->ops->finish(sink, NULL), PR_OK);
+    }
+    read_file(&s, 1, &read);
+    assert_true(story_same_samples(&told, &read));
+    assert_int_equal(read.samples, 60);
+    story_end(&read);
+    story_end(&told);
+    scratch_end(&s);
+}
+
+static void
+thousands_of_threads_read_back(void **state)
+{
+    (void)state;
+    plot p = {99, 3000, 30, 6, 12000, 3, false};
+    scratch s;
+    story told, read;
+    scratch_begin(&s);
+    story_begin(&told);
+    story_tell(&p, &told.sink);
+    write_plot(&p, &s, small_segments(50000));
+    read_file(&s, 2, &read);
+    assert_same_story(&told, &read);
+    story_end(&read);
+    story_end(&told);
+    scratch_end(&s);
+}
+
+/* ---- files by hand: what CPython 3.15 writes ---- */
+
+/* How a file of CPython is made. */
+typedef struct stock {
+    bool swapped;
+    bool zstd;
+    uint32_t stats; /* size of the block: 0, 32, 56 */
+    uint64_t samples;
+    uint32_t threads;
+    uint32_t capture;
+} stock;
+
+static void
+put32(pf_buf *b, uint32_t v, bool swapped)
+{
+    v = pf_order32(v, swapped);
+    pf_buf_bytes(b, &v, sizeof v);
+}
+
+static void
+put64(pf_buf *b, uint64_t v, bool swapped)
+{
+    v = pf_order64(v, swapped);
+    pf_buf_bytes(b, &v, sizeof v);
+}
+
+static void
+put_double(pf_buf *b, double v, bool swapped)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    put64(b, bits, swapped);
+}
+
+/* The head of a record. */
+static void
+put_record(pf_buf *b, uint64_t tid, uint32_t interp, uint8_t kind, bool swapped)
+{
+    put64(b, tid, swapped);
+    put32(b, interp, swapped);
+    pf_buf_u8(b, kind);
+}
+
+static void
+put_stats(pf_buf *b, const stock *k)
+{
+    if (k->stats == 0)
+        return;
+    put_double(b, 2.5, k->swapped);
+    put_double(b, 1000, k->swapped);
+    if (k->stats == PF_STATS_SIZE) {
+        put_double(b, 3.25, k->swapped);
+        put_double(b, 0, k->swapped);
+        put32(b, PF_STATS_KNOWN_ERROR, k->swapped);
+        put32(b, 0, k->swapped);
+    }
+    pf_buf_bytes(b, PF_STATS_MAGIC, 8);
+    put32(b, PF_STATS_VERSION, k->swapped);
+    put32(b, k->stats, k->swapped);
+}
+
+/* A whole file around the records; two strings, two frames. */
+static void
+make_stock(const stock *k, const void *region, size_t region_size, pf_buf *file)
+{
+    static const uint8_t strings[] = {1, 'a', 1, 'f'};
+    static const uint8_t frames[] = {0, 1, 2, 0, 1, 1, 255, 0,
+                                     1, 3, 7, 0, 1, 0, 100};
+    bool swapped = k->swapped;
+    uint64_t at = PF_HEADER_SIZE + region_size;
+    static const uint8_t python[] = {3, 15, 2, 0};
+    put32(file, PF_MAGIC, swapped);
+    put32(file, PF_VERSION, swapped);
+    pf_buf_bytes(file, python, 4);
+    put64(file, 5000000, swapped);
+    put64(file, 1000, swapped);
+    put64(file, k->samples, swapped);
+    put32(file, k->threads, swapped);
+    put64(file, at, swapped);
+    put64(file, at + sizeof strings, swapped);
+    put32(file, k->zstd, swapped);
+    put32(file, k->capture, swapped);
+    assert_int_equal(file->n, PF_HEADER_SIZE);
+    pf_buf_bytes(file, region, region_size);
+    pf_buf_bytes(file, strings, sizeof strings);
+    pf_buf_bytes(file, frames, 14);
+    put_stats(file, k);
+    put32(file, 2, swapped);
+    put32(file, 2, swapped);
+    put64(file, file->n + 24, swapped);
+    put64(file, 0, swapped);
+    put64(file, 0, swapped);
+}
+
+/* Two threads, every kind of record; 7 samples. */
+static void
+put_all_kinds(pf_buf *b, bool swapped)
+{
+    static const uint8_t full[] = {0x90, 0x4e, 37, 3, 1, 0, 1};
+    static const uint8_t repeat[] = {2, 100, 5, 0xe8, 7, 6};
+    static const uint8_t suffix[] = {1, 4, 2, 1, 0};
+    static const uint8_t pop[] = {1, 4, 1, 2, 1, 1};
+    static const uint8_t empty[] = {9, 1, 0};
+    put_record(b, 70, 0, PF_FULL, swapped);
+    pf_buf_bytes(b, full, sizeof full);
+    put_record(b, 70, 0, PF_REPEAT, swapped);
+    pf_buf_bytes(b, repeat, sizeof repeat);
+    put_record(b, 70, 0, PF_SUFFIX, swapped);
+    pf_buf_bytes(b, suffix, sizeof suffix);
+    put_record(b, 71, 3, PF_FULL, swapped);
+    pf_buf_bytes(b, empty, sizeof empty);
+    put_record(b, 70, 0, PF_POP_PUSH, swapped);
+    pf_buf_bytes(b, pop, sizeof pop);
+    put_record(b, 71, 3, PF_REPEAT, swapped);
+    pf_buf_bytes(b, (const uint8_t[]){1, 5, 4}, 3);
+}
+
+static void
+assert_all_kinds(const story *s)
+{
+    static const uint64_t times[] = {10000, 10100, 11100, 11101, 11102};
+    static const uint8_t status[] = {37, 5, 6, 4, 4};
+    assert_int_equal(s->n_threads, 2);
+    assert_int_equal(s->samples, 7);
+    const story_thread *a = &s->thread[0], *b = &s->thread[1];
+    assert_int_equal(a->tid, 70);
+    assert_int_equal(a->n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(a->sample[i].time_us, times[i]);
+        assert_int_equal(a->sample[i].status, status[i]);
+    }
+    const uint64_t f = s->frame[0], g = s->frame[1];
+    const uint64_t stacks[][5] = {{g, f, g}, {g, f, f}, {g, f, g, g}};
+    assert_true(a->sample[2].stack == pr_hash_bytes(stacks[0], 24));
+    assert_true(a->sample[3].stack == pr_hash_bytes(stacks[1], 24));
+    assert_true(a->sample[4].stack == pr_hash_bytes(stacks[2], 32));
+    assert_int_equal(b->tid, 71);
+    assert_int_equal(b->sample[1].time_us, 14);
+    assert_true(b->sample[0].stack == pr_hash_bytes(stacks, 0));
+}
+
+static void
+files_of_cpython_in_both_byte_orders(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        stock k = {.swapped = i & 1,
+                   .stats = i < 2   ? 0u
+                            : i < 4 ? 32u
+                                    : 56u,
+                   .samples = 7,
+                   .threads = 2,
+                   .capture = 0xf9};
+        pf_buf region = {0}, file = {0};
+        scratch s;
+        story read;
+        scratch_begin(&s);
+        put_all_kinds(&region, k.swapped);
+        make_stock(&k, region.p, region.n, &file);
+        scratch_write(&s, file.p, file.n);
+        read_file(&s, 1, &read);
+        assert_all_kinds(&read);
+        assert_int_equal(read.start.start_us, 5000000);
+        assert_int_equal(read.start.python[1], 15);
+        assert_int_equal(read.start.mode, PR_MODE_WALL);
+        assert_int_equal(read.start.capture, 0xf8);
+        uint32_t known = k.stats == 0    ? 0
+                         : k.stats == 32 ? PR_STATS_PRESENT
+                                         : PR_STATS_PRESENT | 1;
+        assert_int_equal(read.stats.known, known);
+        assert_true(read.stats.duration_s == (k.stats ? 2.5 : 0.0));
+        assert_true(read.stats.error_percent == (k.stats == 56 ? 3.25 : 0.0));
+        story_end(&read);
+        scratch_end(&s);
+        free(region.p);
+        free(file.p);
+    }
+}
+
+/* Write the made file and open it; the code, and the message in *err. */
+static pr_code
+open_bytes(const scratch *s, const void *bytes, size_t n, pr_err *err)
+{
+    pf_reader *reader = NULL;
+    scratch_write(s, bytes, n);
+    pr_err_clear(err);
+    pr_code code = pf_reader_open(s->path, &reader, err);
+    assert_true((code == PR_OK) == (reader != NULL));
+    assert_true(code == err->code);
+    pf_reader_free(reader);
+    return code;
+}
+
+static void
+the_header_of_a_pre_release_is_refused_by_name(void **state)
+{
+    (void)state;
+    stock k = {.samples = 7, .threads = 2};
+    pf_buf region = {0}, file = {0};
+    pr_err err = PR_ERR_INIT;
+    scratch s;
+    scratch_begin(&s);
+    put_all_kinds(&region, false);
+    make_stock(&k, region.p, region.n, &file);
+    /* the sample count loses its upper half, all behind it moves up */
+    memmove(file.p + 32, file.p + 36, 24);
+    memset(file.p + 56, 0, 8);
+    assert_int_equal(open_bytes(&s, file.p, file.n, &err), PR_FOREIGN);
+    assert_non_null(strstr(err.what, "pre-release"));
+    scratch_end(&s);
+    free(region.p);
+    free(file.p);
+}
+
+static void
+what_is_no_profile_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *name;
+    } cases[] = {
+        {"", 0, "empty"},
+        {"\x1f\x8b\x08\x00", 4, "gzip"},
+        {"\x28\xb5\x2f\xfd\x24", 5, "zstd"},
+        {"\x7f"
+         "ELF\2",
+         5, "ELF"},
+        {"SQLite format 3\0", 16, "SQLite"},
+        {"{\"a\": 1}", 8, "JSON"},
+        {"[1]", 3, "JSON"},
+        {"\xfb\xa9\x03", 3, "pstats"},
+        {"{(\x03", 3, "pstats"},
+        {"<svg>", 5, "XML"},
+        {"main;f 12\n", 10, "text"},
+        {"\0\1\2\3", 4, "unknown"},
+        {"HCA", 3, "text"},
+    };
+    pr_err err = PR_ERR_INIT;
+    scratch s;
+    scratch_begin(&s);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(open_bytes(&s, cases[i].bytes, cases[i].n, &err),
+                         PR_FOREIGN);
+        assert_non_null(strstr(err.what, cases[i].name));
+    }
+    scratch_end(&s);
+}
+
+static void
+newer_cut_and_damaged_are_different_answers(void **state)
+{
+    (void)state;
+    stock k = {.samples = 7, .threads = 2};
+    pf_buf region = {0}, file = {0};
+    pr_err err = PR_ERR_INIT;
+    scratch s;
+    scratch_begin(&s);
+    put_all_kinds(&region, false);
+    make_stock(&k, region.p, region.n, &file);
+    file.p[PF_HEADER_VERSION] = 2;
+    assert_int_equal(open_bytes(&s, file.p, file.n, &err), PR_NEWER);
+    file.p[PF_HEADER_VERSION] = 1;
+    file.p[PF_HEADER_COMPRESSION] = 9;
+    assert_int_equal(open_bytes(&s, file.p, file.n, &err), PR_NEWER);
+    file.p[PF_HEADER_COMPRESSION] = 0;
+    for (size_t n = 4; n < file.n; n++)
+        assert_int_equal(open_bytes(&s, file.p, n, &err), PR_CUT);
+    memset(file.p + file.n - PF_FOOTER_SIZE, 0xff, 4); /* count of strings */
+    assert_int_equal(open_bytes(&s, file.p, file.n, &err), PR_DAMAGED);
+    scratch_end(&s);
+    free(region.p);
+    free(file.p);
+}
+
+static void
+bytes_behind_a_plain_file_are_found_and_harmless(void **state)
+{
+    (void)state;
+    stock k = {.samples = 7, .threads = 2, .stats = 56};
+    pf_buf region = {0}, file = {0};
+    pr_err err = PR_ERR_INIT;
+    scratch s;
+    story read;
+    scratch_begin(&s);
+    put_all_kinds(&region, false);
+    make_stock(&k, region.p, region.n, &file);
+    pf_buf_bytes(&file, "more", 4);
+    scratch_write(&s, file.p, file.n);
+    pf_reader *reader = open_file(&s);
+    assert_int_equal(pf_reader_info(reader)->state, PF_DAMAGED);
+    assert_int_equal(replay(reader, NULL, &read, &err), PR_DAMAGED);
+    assert_non_null(strstr(err.what, "4 bytes follow"));
+    assert_all_kinds(&read);
+    story_end(&read);
+    pf_reader_free(reader);
+    scratch_end(&s);
+    free(region.p);
+    free(file.p);
+}
+
+static void
+what_cannot_be_a_file_is_refused(void **state)
+{
+    (void)state;
+    pr_err err = PR_ERR_INIT;
+    pf_reader *reader = NULL;
+    scratch s;
+    scratch_begin(&s);
+    assert_int_equal(pf_reader_open(s.path, &reader, &err), PR_IO);
+    pr_err_clear(&err);
+    assert_int_equal(pf_reader_open(s.folder, &reader, &err), PR_USAGE);
+    pr_err_clear(&err);
+    assert_int_equal(mkfifo(s.path, 0600), 0);
+    assert_int_equal(pf_reader_open(s.path, &reader, &err), PR_USAGE);
+    assert_null(reader);
+    scratch_end(&s);
+}
+
+/* ---- records that lie ---- */
+
+/* Replay a file of one record that is wrong; the samples before it come. */
+static void
+assert_damaged(const uint8_t *bytes, size_t n, uint8_t kind, const char *why)
+{
+    stock k = {.samples = 8, .threads = 2};
+    pf_buf region = {0}, file = {0};
+    pr_err err = PR_ERR_INIT;
+    scratch s;
+    story read;
+    scratch_begin(&s);
+    put_all_kinds(&region, false);
+    put_record(&region, 70, 0, kind, false);
+    pf_buf_bytes(&region, bytes, n);
+    make_stock(&k, region.p, region.n, &file);
+    scratch_write(&s, file.p, file.n);
+    pf_reader *reader = open_file(&s);
+    assert_int_equal(replay(reader, NULL, &read, &err), PR_DAMAGED);
+    assert_non_null(strstr(err.what, why));
+    assert_true(read.samples >= 7);
+    assert_int_equal(pf_reader_info(reader)->state, PF_DAMAGED);
+    story_end(&read);
+    pf_reader_free(reader);
+    scratch_end(&s);
+    free(region.p);
+    free(file.p);
+}
+
+static void
+records_that_lie_are_damage(void **state)
+{
+    (void)state;
+    static const uint8_t shared[] = {1, 4, 5, 1, 0}, pop[] = {1, 4, 5, 0};
+    static const uint8_t frame[] = {1, 4, 1, 2}, never[] = {0};
+    static const uint8_t deep[] = {1, 4, 0xff, 0xff, 0xff, 0xff, 0x0f};
+    static const uint8_t wide[] = {1, 4, 0xff, 0xff, 0xff, 0xff, 0x1f};
+    static const uint8_t run[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                  0xff, 0xff, 0xff, 1,    1,    4};
+    static const uint8_t late[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0xff, 1,    4,    0};
+    assert_damaged(shared, sizeof shared, PF_SUFFIX, "keeps 5 frames");
+    assert_damaged(pop, sizeof pop, PF_POP_PUSH, "removes 5 frames");
+    assert_damaged(frame, sizeof frame, PF_FULL, "frame 2");
+    assert_damaged(never, sizeof never, PF_REPEAT, "0 times");
+    assert_damaged(deep, sizeof deep, PF_FULL, "frames");
+    assert_damaged(wide, sizeof wide, PF_FULL, "not whole");
+    assert_damaged(run, sizeof run, PF_REPEAT, "not whole");
+    assert_damaged(late, sizeof late, PF_FULL, "not whole");
+    assert_damaged(never, sizeof never, 4, "unknown kind 4");
+    assert_damaged(never, 0, PF_FULL, "not whole");
+}
+
+static void
+counts_that_do_not_match_are_damage(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        stock k = {.samples = 7u + (i == 0), .threads = 2u + (i == 1)};
+        pf_buf region = {0}, file = {0};
+        pr_err err = PR_ERR_INIT;
+        scratch s;
+        story read;
+        scratch_begin(&s);
+        put_all_kinds(&region, false);
+        make_stock(&k, region.p, region.n, &file);
+        scratch_write(&s, file.p, file.n);
+        pf_reader *reader = open_file(&s);
+        assert_int_equal(replay(reader, NULL, &read, &err), PR_DAMAGED);
+        assert_all_kinds(&read);
+        story_end(&read);
+        pf_reader_free(reader);
+        scratch_end(&s);
+        free(region.p);
+        free(file.p);
+    }
+}
+
+/* ---- the sink's words ---- */
+
+static void
+a_sink_that_fails_ends_the_replay_with_its_code(void **state)
+{
+    (void)state;
+    plot p = {3, 2, 20, 10, 300, 4, false};
+    scratch s;
+    scratch_begin(&s);
+    write_plot(&p, &s, small_segments(1000));
+    pf_reader *reader = open_file(&s);
+    for (int jobs = 1; jobs < 4; jobs++) {
+        pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
+        pr_err err = PR_ERR_INIT;
+        story read;
+        opts.jobs = jobs;
+        story_begin(&read);
+        read.refuse_after = 100;
+        assert_int_equal(
+            pf_reader_replay(reader, &opts, &read.sink, NULL, &err), PR_LIMIT);
+        assert_string_equal(err.what, "the sink is full");
+        assert_int_equal(read.deltas, 100);
+        story_end(&read);
+    }
+    assert_int_equal(pf_reader_info(reader)->state, PF_FINISHED);
+    pf_reader_free(reader);
+    scratch_end(&s);
+}
+
+typedef struct progress {
+    uint64_t calls, last, total;
+} progress;
+
+static void
+see_progress(void *context, uint64_t current, uint64_t total)
+{
+    progress *p = context;
+    assert_true(current >= p->last && current <= total);
+    p->last = current;
+    p->total = total;
+    p->calls++;
+}
+
+static void
+progress_begins_with_nothing_and_ends_with_all(void **state)
+{
+    (void)state;
+    plot p = {3, 2, 20, 10, 300, 4, false};
+    scratch s;
+    progress seen = {0, 0, 0};
+    pr_progress told = {see_progress, &seen};
+    scratch_begin(&s);
+    write_plot(&p, &s, small_segments(1000));
+    pf_reader *reader = open_file(&s);
+    assert_int_equal(pf_reader_verify(reader, &told, NULL), PR_OK);
+    assert_int_equal(seen.last, pf_reader_info(reader)->samples);
+    assert_int_equal(seen.total, seen.last);
+    assert_true(seen.calls > 2);
+    pf_reader_free(reader);
+    scratch_end(&s);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profiles_read_back_as_they_were_told),
+        cmocka_unit_test(any_number_of_jobs_makes_the_same_calls),
+        cmocka_unit_test(a_plain_file_reads_back_as_it_was_told),
+        cmocka_unit_test(a_range_of_time_tells_its_samples_and_no_others),
+        cmocka_unit_test(segments_outside_a_range_are_not_read),
+        cmocka_unit_test(stacks_of_none_and_of_thousands_of_frames),
+        cmocka_unit_test(thousands_of_threads_read_back),
+        cmocka_unit_test(files_of_cpython_in_both_byte_orders),
+        cmocka_unit_test(the_header_of_a_pre_release_is_refused_by_name),
+        cmocka_unit_test(what_is_no_profile_is_named),
+        cmocka_unit_test(newer_cut_and_damaged_are_different_answers),
+        cmocka_unit_test(bytes_behind_a_plain_file_are_found_and_harmless),
+        cmocka_unit_test(what_cannot_be_a_file_is_refused),
+        cmocka_unit_test(records_that_lie_are_damage),
+        cmocka_unit_test(counts_that_do_not_match_are_damage),
+        cmocka_unit_test(a_sink_that_fails_ends_the_replay_with_its_code),
+        cmocka_unit_test(progress_begins_with_nothing_and_ends_with_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
