@@ -17,9 +17,9 @@
  */
 #include "recorder/code.h"
 
-#include "recorder/lines.h"
-#include "recorder/names.h"
+#include "recorder/linetable.h"
 #include "recorder/object.h"
+#include "recorder/tell.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ typedef struct memo {
 
 struct rec_codes {
     const rec_layout *layout;
-    rec_names names;
+    rec_told names;
     bool opcodes;
     entry *entry;
     size_t n_entries, cap_entries;
@@ -86,7 +86,7 @@ rec_codes_new(const rec_layout *layout, pr_sink *sink, bool opcodes,
     c->layout = layout;
     c->opcodes = opcodes;
     c->counts_generations = layout->interp.code_generation != REC_ABSENT;
-    rec_names_init(&c->names, sink);
+    rec_told_init(&c->names, sink);
     *ret = c;
     return PR_OK;
 }
@@ -128,7 +128,7 @@ rec_codes_free(rec_codes *c)
     free(c->memo);
     pr_table_release(&c->by_address);
     pr_table_release(&c->by_instruction);
-    rec_names_release(&c->names);
+    rec_told_release(&c->names);
     free(c);
 }
 
@@ -270,8 +270,8 @@ read_name(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
                                   &bytes, &len, &why);
     if (is_bearable(code)) {
         e->code.degraded = true;
-        return rec_names_string(&c->names, unknown, sizeof unknown - 1, ret,
-                                err);
+        return rec_told_string(&c->names, unknown, sizeof unknown - 1, ret,
+                               err);
     }
     if (code != PR_OK) {
         if (err)
@@ -279,7 +279,7 @@ read_name(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
         return code;
     }
     e->hash = pr_hash_seeded(bytes, len, e->hash);
-    code = rec_names_string(&c->names, bytes, len, ret, err);
+    code = rec_told_string(&c->names, bytes, len, ret, err);
     free(bytes);
     return code;
 }
@@ -524,7 +524,7 @@ rec_codes_frame(rec_codes *c, const rec_code *code, uint64_t instr_ptr,
         return PR_OK;
     }
     pr_frame frame = frame_at(e, unit, opcode);
-    pr_code r = rec_names_frame(&c->names, &frame, &key.memo.id, err);
+    pr_code r = rec_told_frame(&c->names, &frame, &key.memo.id, err);
     if (r == PR_OK && !e->code.degraded)
         r = keep_memo(c, key.memo, hash, err);
     if (r == PR_OK)
@@ -541,11 +541,10 @@ rec_codes_synthetic(rec_codes *c, const char *file, const char *func,
                   .column = PR_NO_LINE,
                   .end_column = PR_NO_LINE,
                   .opcode = PR_NO_OPCODE};
-    pr_code code =
-        rec_names_string(&c->names, file, strlen(file), &f.file, err);
+    pr_code code = rec_told_string(&c->names, file, strlen(file), &f.file, err);
     if (code == PR_OK)
-        code = rec_names_string(&c->names, func, func_len, &f.func, err);
+        code = rec_told_string(&c->names, func, func_len, &f.func, err);
     if (code == PR_OK)
-        code = rec_names_frame(&c->names, &f, ret, err);
+        code = rec_told_frame(&c->names, &f, ret, err);
     return code;
 }

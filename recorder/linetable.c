@@ -1,11 +1,11 @@
 /*
- * lines.c - the entries of a line table (3.11 to 3.15, Objects/locations.md,
+ * linetable.c - the entries of a line table (3.11 to 3.15, Objects/locations.md,
  * since 3.14 InternalDocs/code_objects.md).
  *
  * An entry begins with a byte 1CCCCUUU: code C, U + 1 instructions; what
  * follows depends on the code.
  */
-#include "recorder/lines.h"
+#include "recorder/linetable.h"
 
 #include <pyrec/profile.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
- * lines.h - the line table of a code object (co_linetable, 3.11 to 3.15).
+ * linetable.h - the line table of a code object (co_linetable, 3.11 to 3.15).
  *
  * The bytes are kept as they are with a mark every few entries, so that a
  * table costs little more than itself and one place is found in the time of a
  * binary search and a few entries.
  */
-#ifndef RECORDER_LINES_H
-#define RECORDER_LINES_H
+#ifndef RECORDER_LINETABLE_H
+#define RECORDER_LINETABLE_H
 
 #include <pyrec/base.h>
 

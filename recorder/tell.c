@@ -1,7 +1,7 @@
 /*
- * names.c - two hash tables in front of the sink.
+ * tell.c - two hash tables in front of the sink.
  */
-#include "recorder/names.h"
+#include "recorder/tell.h"
 
 #include <stdlib.h>
 
@@ -11,24 +11,24 @@ typedef struct rec_name {
 } rec_name;
 
 void
-rec_names_init(rec_names *names, pr_sink *sink)
+rec_told_init(rec_told *names, pr_sink *sink)
 {
-    *names = (rec_names){.sink = sink};
+    *names = (rec_told){.sink = sink};
 }
 
 void
-rec_names_release(rec_names *names)
+rec_told_release(rec_told *names)
 {
     free(names->bytes);
     free(names->name);
     free(names->frame);
     pr_table_release(&names->by_bytes);
     pr_table_release(&names->by_frame);
-    *names = (rec_names){0};
+    *names = (rec_told){0};
 }
 
 typedef struct string_key {
-    const rec_names *names;
+    const rec_told *names;
     const char *bytes;
     size_t len;
 } string_key;
@@ -49,8 +49,8 @@ no_memory(pr_err *err)
 }
 
 pr_code
-rec_names_string(rec_names *n, const char *bytes, size_t len, uint32_t *ret,
-                 pr_err *err)
+rec_told_string(rec_told *n, const char *bytes, size_t len, uint32_t *ret,
+                pr_err *err)
 {
     string_key key = {n, bytes, len};
     uint64_t hash = pr_hash_bytes(bytes, len);
@@ -76,7 +76,7 @@ rec_names_string(rec_names *n, const char *bytes, size_t len, uint32_t *ret,
 }
 
 typedef struct frame_key {
-    const rec_names *names;
+    const rec_told *names;
     const pr_frame *frame;
 } frame_key;
 
@@ -106,7 +106,7 @@ hash_frame(const pr_frame *f)
 }
 
 pr_code
-rec_names_frame(rec_names *n, const pr_frame *frame, uint32_t *ret, pr_err *err)
+rec_told_frame(rec_told *n, const pr_frame *frame, uint32_t *ret, pr_err *err)
 {
     frame_key key = {n, frame};
     uint64_t hash = hash_frame(frame);
