@@ -108,13 +108,6 @@ count_units(const conv_model *model, conv_unit kind)
     return kind == CONV_UNIT_FRAME ? model->frames.n : model->functions.n;
 }
 
-static uint32_t
-parent_position(const conv_model *model, const conv_index *index,
-                size_t position)
-{
-    return index->position[model->nodes[index->node[position]].parent];
-}
-
 /* unit[position] becomes the unit itself; position 0 has none. */
 static void
 units_of(const conv_model *model, const conv_index *index, conv_unit kind,
@@ -160,7 +153,7 @@ edges_of(const conv_model *model, const conv_index *index, conv_unit kind,
          conv_set *edges, uint32_t *unit, pr_err *err)
 {
     for (size_t p = 1; p < index->n; p++) {
-        uint32_t parent = parent_position(model, index, p);
+        uint32_t parent = index->parent[p];
         unit[p] = NO_UNIT;
         if (parent == 0)
             continue;
@@ -204,12 +197,13 @@ conv_index_build(const conv_model *model, conv_index *ret, pr_err *err)
                         .position = array(n, sizeof *index.position),
                         .node = array(n, sizeof *index.node),
                         .last = array(n, sizeof *index.last),
+                        .parent = array(n, sizeof *index.parent),
                         .depth = array(n, sizeof *index.depth),
                         .first = array(n, sizeof *index.first)};
     uint32_t *unit = array(n, sizeof *unit);
     pr_code rc = PR_OK;
-    if (!index.position || !index.node || !index.last || !index.depth ||
-        !index.first || !unit || !order_nodes(model, &index))
+    if (!index.position || !index.node || !index.last || !index.parent ||
+        !index.depth || !index.first || !unit || !order_nodes(model, &index))
         rc = no_memory(err);
     if (rc == PR_OK)
         rc = mark_all(model, &index, unit, err);
@@ -227,6 +221,7 @@ conv_index_release(conv_index *index)
     free(index->position);
     free(index->node);
     free(index->last);
+    free(index->parent);
     free(index->depth);
     free(index->first);
     *index = (conv_index){0};
@@ -262,11 +257,10 @@ conv_index_self(const conv_model *model, const conv_index *index,
 
 /* In place: from what ends at each position to what ends there or below. */
 static void
-include_below(const conv_model *model, const conv_index *index,
-              conv_total *total)
+include_below(const conv_index *index, conv_total *total)
 {
     for (size_t p = index->n; p-- > 1;)
-        add(&total[parent_position(model, index, p)], total[p]);
+        add(&total[index->parent[p]], total[p]);
 }
 
 /* Working space of one build: values and units by position. */
@@ -298,7 +292,7 @@ prepare_scratch(const conv_model *model, const conv_index *index, scratch *s,
     if (!s->below || !s->unit || !s->mark)
         return no_memory(err);
     memcpy(s->below, s->self, index->n * sizeof *s->below);
-    include_below(model, index, s->below);
+    include_below(index, s->below);
     return PR_OK;
 }
 

@@ -21,6 +21,7 @@ typedef struct conv_index {
     uint32_t *position; /* [node] */
     uint32_t *node;     /* [position] */
     uint32_t *last;     /* [position] */
+    uint32_t *parent;   /* [position] */
     uint32_t *depth;    /* [position], 0 for the empty stack */
     uint8_t *first;     /* [position] CONV_FIRST_* */
 } conv_index;
