@@ -1,9 +1,10 @@
 /*
  * bench_writer.c - what a sample costs in the writer, and in the file.
  *
+ *     bench_writer
  *     bench_writer PROFILE RATE_HZ SECONDS OUT [LEVEL [SEGMENT_BYTES]]
  *
- * PROFILE is one of
+ * Without arguments it measures what a sample costs.  PROFILE is one of
  *   server  8 threads of a web server, one at work: most samples repeat
  *   busy    1 thread that never stops: nearly every stack differs
  *   idle    1 thread asleep, at exact ticks
@@ -25,15 +26,15 @@
 #define DEEPEST   256 /* the most that CPython 3.15 replays */
 #define NO_ID     UINT32_MAX
 
-typedef struct shape {
+typedef struct profile_shape {
     const char *name;
     uint32_t threads, least, most; /* depth */
     double moves; /* chance that a thread which is not at work moves */
     double still; /* chance that one at work does not */
     int jitter;   /* of a tick, in parts of 1000 */
-} shape;
+} profile_shape;
 
-static const shape shapes[] = {
+static const profile_shape shapes[] = {
     {"server", 8, 30, 60, 0.35, 0.35, 15},
     {"busy", 1, 20, 60, 1, 0.1, 50},
     {"idle", 1, 30, 30, 0, 1, 0},
@@ -55,7 +56,7 @@ typedef struct worker {
 } worker;
 
 typedef struct generator {
-    const shape *shape;
+    const profile_shape *shape;
     uint64_t random;
     worker worker[8];
     uint32_t callee[FUNCTIONS][12];
@@ -224,16 +225,14 @@ typedef struct told {
     uint32_t file[FILES], function[FUNCTIONS]; /* string ids */
 } told;
 
+/* Tell a name unless it has an id already. */
 static pr_code
-tell_string(told *t, pr_sink *sink, uint32_t *id, const char *format,
-            uint32_t a, uint32_t b, pr_err *err)
+tell_string(told *t, pr_sink *sink, uint32_t *id, const char *name, pr_err *err)
 {
-    char name[128];
     if (*id != NO_ID)
         return PR_OK;
     *id = t->n_strings++;
-    int n = snprintf(name, sizeof name, format, a, b);
-    return PR_SINK_CALL(sink, string, name, (size_t)n, err);
+    return PR_SINK_CALL(sink, string, name, strlen(name), err);
 }
 
 static pr_code
@@ -241,13 +240,15 @@ tell_next_frame(const generator *g, told *t, pr_sink *sink, pr_err *err)
 {
     uint32_t place = g->place[t->n_frames++];
     uint32_t f = place / LINES, l = place % LINES, file = f % FILES;
-    pr_code rc = tell_string(t, sink, &t->file[file],
-                             "/srv/app/venv/lib/python3.15/site-packages/"
-                             "lib%02u/core/mod_%03u/handlers.py",
-                             file % 11, file, err);
+    char path[96], name[48];
+    snprintf(path, sizeof path,
+             "/srv/app/venv/lib/python3.15/site-packages/lib%02u/core/"
+             "mod_%03u/handlers.py",
+             file % 11, file);
+    snprintf(name, sizeof name, "Handler%u.process_request_%u", f % 97, f);
+    pr_code rc = tell_string(t, sink, &t->file[file], path, err);
     if (rc == PR_OK)
-        rc = tell_string(t, sink, &t->function[f],
-                         "Handler%u.process_request_%u", f % 97, f, err);
+        rc = tell_string(t, sink, &t->function[f], name, err);
     if (rc != PR_OK)
         return rc;
     int32_t line = (int32_t)(10 + f * 37 % 1900 + l);
@@ -282,9 +283,9 @@ tell_start(const generator *g, pr_sink *sink, uint64_t interval_us, pr_err *err)
 static pr_code
 tell(const generator *g, pr_sink *sink, uint64_t interval_us, pr_err *err)
 {
-    static told t;
-    memset(t.file, 0xff, sizeof t.file);
-    memset(t.function, 0xff, sizeof t.function);
+    told t;
+    memset(&t, 0xff, sizeof t); /* NO_ID */
+    t.n_strings = t.n_frames = 0;
     pr_code rc = tell_start(g, sink, interval_us, err);
     for (size_t i = 0; i < g->n_events && rc == PR_OK; i++) {
         const event *e = &g->events[i];
@@ -323,51 +324,107 @@ write_profile(const generator *g, const char *path, uint64_t interval_us,
     return rc;
 }
 
+typedef struct bench_job {
+    const char *path;
+    double rate_hz, seconds;
+    pf_writer_opts opts;
+} bench_job;
+
+static unsigned long long
+seed_number(void)
+{
+    const char *seed = getenv("SEED");
+    return strtoull(seed ? seed : "7", NULL, 10);
+}
+
+/* Generate a profile, write it, and say what it cost. */
+static pr_code
+run(const profile_shape *shape, const bench_job *job, pr_err *err)
+{
+    generator *g = calloc(1, sizeof *g);
+    need(g);
+    g->shape = shape;
+    g->random = (seed_number() + 1) * 0x9e3779b97f4a7c15u;
+    generate(g, job->rate_hz, job->seconds);
+    pf_writer_stats stats;
+    double from = cpu_ns();
+    pr_code rc = write_profile(g, job->path, (uint64_t)(1e6 / job->rate_hz),
+                               &job->opts, &stats, err);
+    double ns = cpu_ns() - from;
+    if (rc == PR_OK)
+        printf("ok %s seed=%llu samples=%" PRIu64 " repeats=%" PRIu64
+               " ns_per_sample=%.1f segments=%" PRIu64 " records=%" PRIu64
+               " compressed=%" PRIu64 " file=%" PRIu64 "\n",
+               shape->name, seed_number(), stats.total_samples,
+               stats.repeat_samples, ns / (double)stats.total_samples,
+               stats.segments, stats.bytes_written, stats.bytes_compressed,
+               stats.file_bytes);
+    free(g->place);
+    free(g->events);
+    free(g->push);
+    free(g);
+    return rc;
+}
+
+/* The two ends: nearly all samples repeat, and nearly none does. */
+static pr_code
+measure(pr_err *err)
+{
+    bench_job job = {"bench_writer.bin", 1000, 60, PF_WRITER_OPTS_INIT};
+    job.opts.force = 1;
+    pr_code rc = run(&shapes[0], &job, err);
+    if (rc == PR_OK)
+        rc = run(&shapes[1], &job, err);
+    remove(job.path);
+    return rc;
+}
+
+static const profile_shape *
+find_shape(const char *name)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strcmp(name, shapes[i].name) == 0)
+            return &shapes[i];
+    return NULL;
+}
+
+static bench_job
+job_of(int argc, char **argv)
+{
+    bench_job job = {argv[4], strtod(argv[2], NULL), strtod(argv[3], NULL),
+                     PF_WRITER_OPTS_INIT};
+    job.opts.force = 1;
+    job.opts.level = argc > 5 ? (int)strtol(argv[5], NULL, 10) : 0;
+    if (job.opts.level < 0)
+        job.opts.compression = PF_COMPRESSION_NONE;
+    if (argc > 6) { /* an archive: segments end by size alone */
+        job.opts.segment_bytes = (uint32_t)strtoul(argv[6], NULL, 10);
+        job.opts.checkpoint_us = UINT32_MAX;
+    }
+    return job;
+}
+
 int
 main(int argc, char **argv)
 {
-    if (argc < 5) {
-        fprintf(stderr, "usage: bench_writer PROFILE RATE_HZ SECONDS OUT "
-                        "[LEVEL [SEGMENT_BYTES]]\n");
+    const profile_shape *shape = argc > 4 ? find_shape(argv[1]) : NULL;
+    if (argc > 1 && !shape) {
+        fprintf(stderr, "usage: bench_writer [PROFILE RATE_HZ SECONDS OUT "
+                        "[LEVEL [SEGMENT_BYTES]]]\n");
         return 2;
     }
-    static generator g;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        if (strcmp(argv[1], shapes[i].name) == 0)
-            g.shape = &shapes[i];
-    if (!g.shape)
-        return 2;
-    const char *seed = getenv("SEED");
-    unsigned long long number = strtoull(seed ? seed : "7", NULL, 10);
-    g.random = (number + 1) * 0x9e3779b97f4a7c15u;
-    double rate = strtod(argv[2], NULL);
-    generate(&g, rate, strtod(argv[3], NULL));
-
-    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    opts.force = 1;
-    opts.level = argc > 5 ? (int)strtol(argv[5], NULL, 10) : 0;
-    opts.segment_bytes = argc > 6 ? (uint32_t)strtoul(argv[6], NULL, 10) : 0;
-    if (opts.level < 0)
-        opts.compression = PF_COMPRESSION_NONE;
-    if (opts.segment_bytes > (1u << 20)) /* an archive */
-        opts.checkpoint_us = UINT32_MAX;
-    pf_writer_stats stats;
     pr_err err = PR_ERR_INIT;
-    double from = cpu_ns();
-    pr_code rc =
-        write_profile(&g, argv[4], (uint64_t)(1e6 / rate), &opts, &stats, &err);
-    double ns = cpu_ns() - from;
+    pr_code rc = PR_OK;
+    if (shape) {
+        bench_job job = job_of(argc, argv);
+        rc = run(shape, &job, &err);
+    } else {
+        rc = measure(&err);
+    }
     if (rc != PR_OK) {
         char line[600];
         pr_err_format(&err, line, sizeof line);
         fprintf(stderr, "bench_writer: %s\n", line);
-        return pr_exit_status(rc);
     }
-    printf("%s seed=%llu samples=%" PRIu64 " repeats=%" PRIu64
-           " ns_per_sample=%.1f segments=%" PRIu64 " records=%" PRIu64
-           " compressed=%" PRIu64 " file=%" PRIu64 "\n",
-           argv[1], number, stats.total_samples, stats.repeat_samples,
-           ns / (double)stats.total_samples, stats.segments,
-           stats.bytes_written, stats.bytes_compressed, stats.file_bytes);
-    return 0;
+    return pr_exit_status(rc);
 }
