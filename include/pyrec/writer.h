@@ -22,8 +22,9 @@ typedef enum pf_compression {
 typedef struct pf_writer_opts {
     size_t size;                /* sizeof(pf_writer_opts), for growth */
     pf_compression compression; /* default zstd */
-    int level;                  /* zstd level; 0: the default for recording */
-    uint32_t segment_bytes;     /* of records, uncompressed; 0: 1 MiB */
+    int level;                  /* zstd level; 0: the default, 12 */
+    uint32_t segment_bytes;     /* of records, uncompressed; 0: 1 MiB; at
+                                 * most 16 MiB */
     uint32_t checkpoint_us;     /* longest time a segment stays open by the
                                  * samples' clock; 0: 2 s */
     int fsync;                  /* 1: survive a power cut at checkpoints */
@@ -49,11 +50,16 @@ typedef struct pf_writer_stats {
 } pf_writer_stats;
 
 /* Open `path` for writing and give the sink (S1 of sink.h ends it).
- * The file must not exist (PR_EXISTS) unless opts->force; it must be a regular
- * file, since the header is completed at the end: a pipe or device is PR_USAGE
- * with a hint.  PR_IO otherwise.  finish() completes the file as CPython 3.15
- * wants it; abort() closes the file as it is: what was checkpointed stays, and
- * a file without one whole segment is removed. */
+ * The file must not exist (PR_EXISTS) unless opts->force, which unlinks it: its
+ * content is gone with this call, except for those who have it open.  It must
+ * be a regular file, since the header is completed at the end: a pipe or device
+ * is PR_USAGE with a hint.  PR_IO otherwise.
+ * finish() completes the file as CPython 3.15 wants it; abort(), and a finish()
+ * that fails, close the file as it is: what was checkpointed stays, and a file
+ * without one whole segment is removed, as is a plain one, which nobody could
+ * read.  A plain file has no place for metadata, counts, names of threads,
+ * events, tasks, marks and first lines: they are dropped.
+ * Broken promises of sink.h are PR_INTERNAL. */
 pr_code pf_writer_open(const char *path, const pf_writer_opts *opts,
                        pr_sink **ret, pr_err *err);
 
