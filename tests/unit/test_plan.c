@@ -58,7 +58,7 @@ make_samples(unsigned seed)
     int64_t now = 0;
     for (int i = 0; i < SAMPLES; i++) {
         sample *s = &samples[i];
-        s->depth = 1 + rand() % DEPTH;
+        s->depth = rand() % (DEPTH + 1); /* empty stacks are legal */
         /* few frames: the same stacks come again, and recursion is common */
         for (int d = 0; d < s->depth; d++)
             s->frame[d] = rand() % 3 ? rand() % 4 : rand() % (FUNCTIONS * 2);
@@ -118,8 +118,8 @@ put_nodes(sqlite3 *s)
         }
         const sample *a = before = sorted[i];
         put(s, "INSERT INTO run VALUES(NULL, %d, %d, %d, %lld, %lld, 1, %lld)",
-            a->thread + 1, open[n_open - 1], a->status, a->time_us, a->time_us,
-            a->weight_us);
+            a->thread + 1, n_open ? open[n_open - 1] : 0, a->status, a->time_us,
+            a->time_us, a->weight_us);
     }
     fixture_sql(s, "UPDATE node SET last_id = (WITH RECURSIVE below(id) AS"
                    " (VALUES(node.id) UNION ALL SELECT n.id FROM node AS n"
@@ -210,6 +210,8 @@ count_by_hand(chooser choose, int (*key)(int frame), count counts[KEYS])
         if (!choose(s))
             continue;
         n++;
+        if (s->depth == 0)
+            continue; /* counts for the whole and for no key */
         count *self = &counts[key(s->frame[s->depth - 1])];
         self->self++;
         self->self_us += s->weight_us;
