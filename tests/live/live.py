@@ -52,12 +52,17 @@ def sentence(test):
 
 
 def run():
-    """Run the collected tests, or those whose name contains an argument."""
+    """Run the collected tests, or those whose name contains an argument, each
+    in a folder of its own."""
     failed = False
+    scratch = os.getcwd()
     chosen = [test for test in tests if not sys.argv[1:] or
               any(word in test[0] for word in sys.argv[1:])]
     print("1..%d" % len(chosen))
-    for name, test, arguments in chosen:
+    for number, (name, test, arguments) in enumerate(chosen):
+        folder = os.path.join(scratch, str(number))
+        os.mkdir(folder)
+        os.chdir(folder)
         try:
             if arguments == (None,):
                 raise Skip("no such Python here")
