@@ -1,0 +1,158 @@
+#!/bin/sh
+# What pyquery prints and how it ends, over a database whose every number is
+# written below.
+set -u
+status=0
+result() {
+    [ "$1" -eq 0 ] && echo "ok $2" && return
+    echo "not ok $2"
+    status=1
+}
+
+# database FILE: the tables of schema.h with ten samples in them.
+database() {
+    sed -n 's/^ *"\(.*\)".*/\1/p' "$SRC/include/pyrec/schema.h" >tables.sql
+    cat >rows.sql <<'SQL'
+PRAGMA application_id = 0x50595245;
+PRAGMA user_version = 1;
+INSERT INTO meta VALUES('python', '3.14.2');
+INSERT INTO file VALUES(1, '/srv/app/shop.py', 'shop.py', 'shop', 'project'),
+    (2, '/usr/lib/json/decoder.py', 'decoder.py', 'json.decoder', 'stdlib');
+INSERT INTO function VALUES(1, 1, 'main', 'main', 9, 'py', x'01'),
+    (2, 1, 'Shop.work', 'work', 19, 'py', x'02'),
+    (3, 2, 'decode', 'decode', 29, 'py', x'03'),
+    (4, 1, 'decode', 'decode', 39, 'py', x'04');
+INSERT INTO thread VALUES
+    (1, 7, 101, 0, 'MainThread', 1, 0, 4000, 5, 5, 0, 0, 0, 0),
+    (2, 7, 102, 0, char(27) || '[31mred', 0, 0, 4000, 5, 4, 0, 1, 0, 2);
+INSERT INTO node VALUES(1, 0, 3, 1, 1, 1, 10, 1, 1, 1),
+    (2, 1, 2, 2, 2, 2, 20, 1, 1, 1), (3, 1, 3, 2, 3, 3, 30, 1, 1, 1);
+INSERT INTO run VALUES(1, 1, 2, 35, 0, 4000, 5, 5000),
+    (2, 2, 3, 8, 0, 4000, 5, 5000);
+INSERT INTO node_self VALUES(2, 1, 35, 5, 5000), (3, 2, 8, 5, 5000);
+SQL
+    cat tables.sql rows.sql | sqlite3 -batch -bail "$1"
+}
+
+# same NAME: the file `told` is what comes on stdin.
+same() {
+    cat >expected
+    diff -u expected told
+    result $? "$1"
+}
+
+# ends STATUS NAME COMMAND...: by this status, with one line on stderr that
+# begins with the program's name.
+ends() {
+    wanted=$1 name=$2
+    shift 2
+    "$@" >told 2>error
+    got=$?
+    cat error
+    [ $got -eq "$wanted" ] &&
+        [ "$(grep -c '^pyquery: ' error)" -eq 1 ] && [ ! -s told ]
+    result $? "$name: status $wanted and one line"
+}
+
+database run.db || exit 1
+cp run.db before.db
+PATH=$BIN:$PATH
+
+pyquery run.db "top 20 by total" >told
+same "a question is answered by an aligned table" <<'TEXT'
+top 20 by total: 10 of 10 samples, 0.010 s; recorded: 9 proven, 1 unproven, 2 lost
+
+self_samples  self_pct  self_s  total_samples  total_pct  total_s  function   line  file
+           0      0.00   0.000             10     100.00    0.010  main          9  /srv/app/shop.py
+           5     50.00   0.005              5      50.00    0.005  Shop.work    19  /srv/app/shop.py
+           5     50.00   0.005              5      50.00    0.005  decode       29  /usr/lib/json/decoder.py
+TEXT
+
+pyquery --csv run.db "files by total where main" >told
+same "--csv" <<'TEXT'
+self_samples,self_pct,self_s,total_samples,total_pct,total_s,file,class
+5,100.0,0.005,5,100.0,0.005,/srv/app/shop.py,project
+TEXT
+
+pyquery run.db --markdown "callees of main in json.decoder" | tail -n 1 >told
+same "--markdown, options anywhere" <<'TEXT'
+| 5 | 50.00 | 0.005 | 5 | 50.00 | 0.005 | main | decode | /usr/lib/json/decoder.py |
+TEXT
+
+pyquery run.db "threads" | grep -c "$(printf '\033')" >told
+same "no name reaches the terminal as a command" <<'TEXT'
+0
+TEXT
+
+for query in "threads" "tree" "top between 1ms and 3ms" "summary"; do
+    pyquery --json run.db "$query" >told
+    python3 -c 'import json, sys
+answer = json.load(open("told"))
+assert answer["rows"] and all(
+    len(row) == len(answer["columns"]) for row in answer["rows"])'
+    result $? "--json of '$query' is JSON"
+done
+
+pyquery run.db --sql "SELECT sum(n), max(status) FROM node_self" >told
+same "--sql" <<'TEXT'
+sum(n)  max(status)
+    10           35
+TEXT
+
+# What explain shows is what the sqlite3 program can run.
+for step in samples nodes; do
+    pyquery --csv run.db "explain callers of Shop.work where gil" |
+        sed -n "s/^$step,//p" | sed 's/^"//; s/"$//; s/""/"/g' >step.sql
+    sqlite3 -batch -bail run.db <step.sql >told
+    [ -s told ]
+    result $? "the $step of explain run in sqlite3"
+done
+
+pyquery run.db "callers of decode" >told 2>error
+[ $? -eq 4 ] && grep -q "'shop.py:decode'" error &&
+    grep -q "'decoder.py:decode'" error
+result $? "an ambiguous name ends with 4 and lists the candidates"
+
+pyquery run.db "top 5 bye self" 2>told
+same "a fault is marked below the query" <<'TEXT'
+pyquery: 'bye' is not by, per, where, thread, between or in
+  top 5 bye self
+        ^
+TEXT
+
+ends 2 "a wrong verb" pyquery run.db "tops"
+ends 2 "a write" pyquery run.db --sql "DELETE FROM node"
+ends 2 "no query" pyquery run.db
+ends 2 "no file" pyquery
+ends 2 "a query without quotes" pyquery run.db top 5
+ends 4 "an unknown name" pyquery run.db "tree from nobody"
+ends 1 "no such file" pyquery missing.db "top"
+ends 1 "a folder" pyquery . "top"
+echo "not a profile" >text
+ends 1 "a file of something else" pyquery text "top"
+sqlite3 other.db "CREATE TABLE x(y)"
+ends 1 "somebody else's database" pyquery other.db "top"
+cp run.db newer.db
+sqlite3 newer.db "PRAGMA user_version = 2"
+ends 1 "a newer database" pyquery newer.db "top"
+cp run.db wrong.db
+sqlite3 wrong.db "UPDATE node_self SET n = -5"
+ends 3 "numbers that cannot be" pyquery wrong.db "top"
+head -c 8192 run.db >cut.db
+pyquery cut.db "top" >told 2>error
+[ $? -ne 0 ] && [ -s error ] && [ ! -s told ]
+result $? "half a database is no answer"
+
+if [ -w /dev/full ]; then
+    pyquery run.db "top" >/dev/full 2>error
+    [ $? -eq 1 ] && grep -q "cannot write" error
+    result $? "a full disk is told"
+fi
+
+pyquery --help >told && grep -q "top 20 by self" told &&
+    [ "$(wc -l <told)" -le 25 ]
+result $? "--help shows an example on one screen"
+
+cmp run.db before.db && [ "$(find . -name 'run.db*' | wc -l)" -eq 1 ]
+result $? "a database that was asked is as before"
+exit $status
