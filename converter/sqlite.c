@@ -10,6 +10,7 @@
 #include "converter/index.h"
 #include "converter/place.h"
 #include "converter/rows.h"
+#include "converter/words.h"
 #include <pyrec/schema.h>
 
 #include <inttypes.h>
@@ -142,49 +143,6 @@ put_recorded(filler *f, sqlite3_stmt *stmt, pr_err *err)
     return rc;
 }
 
-static const char *
-mode_name(pr_mode mode)
-{
-    switch (mode) {
-    case PR_MODE_WALL:
-        return "wall";
-    case PR_MODE_CPU:
-        return "cpu";
-    case PR_MODE_GIL:
-        return "gil";
-    case PR_MODE_ALL:
-        return "all";
-    case PR_MODE_EXCEPTION:
-        return "exception";
-    case PR_MODE_UNKNOWN:
-        break;
-    }
-    return "unknown";
-}
-
-static void
-capture_names(char *text, size_t size, uint32_t capture)
-{
-    static const struct {
-        uint32_t bit;
-        const char *name;
-    } names[] = {{PR_CAPTURE_ALL_THREADS, "threads"},
-                 {PR_CAPTURE_NATIVE, "native"},
-                 {PR_CAPTURE_GC, "gc"},
-                 {PR_CAPTURE_OPCODES, "opcodes"},
-                 {PR_CAPTURE_BLOCKING, "blocking"}};
-    if (!(capture & PR_CAPTURE_KNOWN)) {
-        snprintf(text, size, "unknown");
-        return;
-    }
-    size_t n = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (capture & names[i].bit)
-            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? " " : "",
-                                  names[i].name);
-}
-
 static uint64_t
 duration_us(const conv_model *model)
 {
@@ -202,15 +160,15 @@ static pr_code
 put_texts(filler *f, sqlite3_stmt *stmt, pr_err *err)
 {
     const pr_start *start = &f->model->start;
-    char python[32], capture[64];
+    char python[32], capture[CONV_CAPTURE_MAX];
     snprintf(python, sizeof python, "%d.%d.%d", start->python[0],
              start->python[1], start->python[2]);
-    capture_names(capture, sizeof capture, start->capture);
+    conv_capture_names(capture, start->capture);
     pr_code rc = put_text(f, stmt, "source", f->job->source, err);
     if (rc == PR_OK)
         rc = put_text(f, stmt, "python", python, err);
     if (rc == PR_OK)
-        rc = put_text(f, stmt, "mode", mode_name(start->mode), err);
+        rc = put_text(f, stmt, "mode", conv_mode_name(start->mode), err);
     if (rc == PR_OK)
         rc = put_text(f, stmt, "capture", capture, err);
     if (rc == PR_OK)
@@ -256,32 +214,19 @@ put_stats(filler *f, sqlite3_stmt *stmt, pr_err *err)
     return rc;
 }
 
-/* Counters of the process; spec/format.md 5.4. */
+/* Counters of the process. */
 static pr_code
 put_counts(filler *f, sqlite3_stmt *stmt, pr_err *err)
 {
-    static const char *const names[PR_COUNT_KINDS] = {
-        [PR_COUNT_PROVEN] = "count.proven",
-        [PR_COUNT_SLEEPING] = "count.sleeping",
-        [PR_COUNT_UNPROVEN] = "count.unproven",
-        [PR_COUNT_STOPPED] = "count.stopped",
-        [PR_COUNT_LOST_TORN] = "count.lost_torn",
-        [PR_COUNT_LOST_MOVED] = "count.lost_moved",
-        [PR_COUNT_LOST_MEMORY] = "count.lost_memory",
-        [PR_COUNT_LOST_GONE] = "count.lost_gone",
-        [PR_COUNT_LOST_OTHER] = "count.lost_other",
-        [PR_COUNT_TICKS] = "count.ticks",
-        [PR_COUNT_MISSED] = "count.missed",
-        [PR_COUNT_LATE] = "count.late",
-        [PR_COUNT_MISSED_QUEUE] = "count.missed_queue",
-        [PR_COUNT_RETRIES] = "count.retries",
-        [PR_COUNT_HOPS] = "count.hops",
-        [PR_COUNT_TRUNCATED] = "count.truncated",
-    };
     pr_code rc = PR_OK;
-    for (size_t i = 0; i < PR_COUNT_KINDS && rc == PR_OK; i++)
-        if (names[i] && f->model->counts.value[i] != CONV_NO_COUNT)
-            rc = put_number(f, stmt, names[i], f->model->counts.value[i], err);
+    for (uint32_t kind = 0; kind < PR_COUNT_KINDS && rc == PR_OK; kind++) {
+        uint64_t value = f->model->counts.value[kind];
+        char key[32];
+        if (value == CONV_NO_COUNT || !conv_count_name(kind))
+            continue;
+        snprintf(key, sizeof key, "count.%s", conv_count_name(kind));
+        rc = put_number(f, stmt, key, value, err);
+    }
     return rc;
 }
 

@@ -23,8 +23,9 @@ typedef struct conv_job {
 
 typedef struct conv_target {
     conv_target_info info;
-    conv_level level;   /* its default */
-    bool level_fixed;   /* there is no other */
+    conv_level level; /* its default */
+    bool level_fixed; /* there is no other */
+    bool time_fixed;
     bool has_stock;     /* CPython 3.15 writes it too */
     bool has_max_depth; /* it can leave frames out */
     bool by_path;       /* the output is made by path: no stream */

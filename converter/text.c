@@ -90,17 +90,21 @@ conv_text_char(const char *at, size_t len, bool surrogates, size_t *ret_bad)
     return have == want ? want : 0;
 }
 
+static bool
+one_line(conv_text_rule rule)
+{
+    return rule == CONV_TEXT_LINE || rule == CONV_TEXT_FRAME;
+}
+
 /* What one byte below 0x80 becomes; NULL: itself. */
 static const char *
 special(conv_text_rule rule, unsigned char c)
 {
     if (rule == CONV_TEXT_SQL && c == 0)
         return replacement;
-    if (rule != CONV_TEXT_FRAME)
-        return NULL;
-    if (c == ';')
+    if (rule == CONV_TEXT_FRAME && c == ';')
         return ":";
-    return c < 0x20 || c == 0x7f ? " " : NULL;
+    return one_line(rule) && (c < 0x20 || c == 0x7f) ? " " : NULL;
 }
 
 static size_t
@@ -139,7 +143,7 @@ conv_text_name(conv_text *text, conv_text_rule rule, const char *at, size_t len)
                                &bad);
             if (n == 0)
                 instead = replacement;
-            else if (rule == CONV_TEXT_FRAME && breaks_line(at + i, n))
+            else if (one_line(rule) && breaks_line(at + i, n))
                 instead = " ";
         }
         changed = changed || instead;

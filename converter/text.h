@@ -25,8 +25,9 @@ typedef enum conv_text_rule {
     CONV_TEXT_SURROGATES,
     /* UTF-8, and NUL becomes U+FFFD: SQLite's functions end a text there. */
     CONV_TEXT_SQL,
-    /* UTF-8 and one frame of a collapsed stack: ';' becomes ':', control
-     * characters become spaces. */
+    /* UTF-8 on one line: control characters become spaces. */
+    CONV_TEXT_LINE,
+    /* The same, and one frame of a collapsed stack: ';' becomes ':'. */
     CONV_TEXT_FRAME
 } conv_text_rule;
 

@@ -1,0 +1,13 @@
+/*
+ * info.h - what a profile file holds, as lines of text.
+ */
+#ifndef CONVERTER_INFO_H
+#define CONVERTER_INFO_H
+
+#include "converter/text.h"
+
+/* Reads the whole file for the counts of records.  PR_OK; PR_CUT or
+ * PR_DAMAGED with the text of what is there; or why there is none. */
+pr_code conv_info(const char *path, conv_text *text, pr_err *err);
+
+#endif
