@@ -531,19 +531,30 @@ class Decoder:
             if header.strings <= header.frames:
                 raise Cut("the file ends before its tables")
             raise Damaged("tables out of order")
-        footer, stats, begin = self.end()
-        if footer[2] != size:
-            raise (Cut if footer[2] > size else Damaged)("another file size")
+        end = self.footer_end()
+        if end != size:
+            self.note(Damaged("bytes behind the end"))
+        footer, stats, begin = self.end(end)
         if header.frames > begin:
             raise Damaged("the frame table lies in the statistics")
         return footer[:2], stats, begin
+
+    def footer_end(self):
+        """Where the last footer ends that says that it ends there."""
+        for end in range(len(self.data), self.header.frames + 31, -1):
+            said, = struct.unpack_from(self.header.order + "Q", self.data,
+                                       end - 24)
+            if said == end:
+                return end
+        raise Cut("no footer")
 
     def plain(self):
         header = self.header
         if header.compression > 1:
             raise Newer(f"compression {header.compression}")
         footer, self.profile.stats, begin = self.check_tables()
-        if self.names.from_tables(self.data, header, footer) > begin:
+        if self.names.from_tables(self.data[:begin + 32], header,
+                                  footer) > begin:
             raise Damaged("the frame table runs into the statistics")
         try:
             self.plain_records(self.data[64:header.strings])

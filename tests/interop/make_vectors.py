@@ -613,6 +613,12 @@ def _():
     return file.plain(records, 4, 1)
 
 
+@vector("bad-stock-trailing", "bytes behind a whole file of CPython")
+def _():
+    file, records = stock(compression=0)
+    return file.plain(records, 4, 2, file.statistics()) + b"more"
+
+
 @vector("bad-stock-offsets", "a table offset behind the file")
 def _():
     file, records = stock(compression=0)

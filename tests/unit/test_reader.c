@@ -569,12 +569,12 @@ newer_cut_and_damaged_are_different_answers(void **state)
     scratch_begin(&s);
     put_all_kinds(&region, false);
     make_stock(&k, region.p, region.n, &file);
-    file.p[PF_HEADER_VERSION] = 2;
+    pf_put_u32(file.p + PF_HEADER_VERSION, 2);
     assert_int_equal(open_bytes(&s, file.p, file.n, &err), PR_NEWER);
-    file.p[PF_HEADER_VERSION] = 1;
-    file.p[PF_HEADER_COMPRESSION] = 9;
+    pf_put_u32(file.p + PF_HEADER_VERSION, PF_VERSION);
+    pf_put_u32(file.p + PF_HEADER_COMPRESSION, 9);
     assert_int_equal(open_bytes(&s, file.p, file.n, &err), PR_NEWER);
-    file.p[PF_HEADER_COMPRESSION] = 0;
+    pf_put_u32(file.p + PF_HEADER_COMPRESSION, PF_COMPRESSION_NONE);
     for (size_t n = 4; n < file.n; n++)
         assert_int_equal(open_bytes(&s, file.p, n, &err), PR_CUT);
     memset(file.p + file.n - PF_FOOTER_SIZE, 0xff, 4); /* count of strings */
