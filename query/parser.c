@@ -308,14 +308,9 @@ parse_between(parser *p, pr_err *err)
         return unexpected(p, "'and'", err);
     if ((rc = advance(p, err)) != PR_OK)
         return rc;
-    size_t at = p->token.at;
-    if ((rc = take_time(p, &p->query.to, err)) != PR_OK)
-        return rc;
-    const q_time *from = &p->query.from, *to = &p->query.to;
-    if (from->is_share == to->is_share && from->value >= to->value)
-        return PR_FAIL(err, PR_USAGE, 0, at, "the range ends before it begins");
     p->query.has_range = true;
-    return PR_OK;
+    p->query.to_at = p->token.at;
+    return take_time(p, &p->query.to, err);
 }
 
 static pr_code

@@ -59,6 +59,7 @@ typedef struct q_query {
     q_name in; /* glob on file names */
     bool has_range;
     q_time from, to;
+    size_t to_at;
     int64_t depth; /* tree: levels shown; -1: all */
     int64_t above; /* tree: least share shown, in millionths */
 } q_query;

@@ -70,6 +70,11 @@ add_range(q_database *database, const q_query *query, sqlite3_str *sql,
         rc = resolve_time(database, query->to, &to, err);
     if (rc != PR_OK)
         return rc;
+    /* shares are compared as such: of an empty recording all are its start */
+    bool same_kind = query->from.is_share == query->to.is_share;
+    if (same_kind ? query->from.value >= query->to.value : from >= to)
+        return PR_FAIL(err, PR_USAGE, 0, query->to_at,
+                       "the range ends before it begins");
     sqlite3_str_appendf(
         sql,
         "(SELECT node_id, thread_id, status, hits AS n,"

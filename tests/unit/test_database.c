@@ -145,41 +145,43 @@ tables_must_be_tables_with_their_columns(void **state)
     fixture_end(&f);
 }
 
+/* What a text for --sql may not be. */
+static const char *const refused[] = {
+    "",
+    " -- only a comment",
+    "INSERT INTO meta VALUES('a', 1)",
+    "UPDATE node SET depth = 0",
+    "DELETE FROM node RETURNING id",
+    "DROP TABLE node",
+    "CREATE TABLE x(y)",
+    "CREATE TEMP TABLE x(y)",
+    "CREATE VIEW x AS SELECT 1",
+    "ALTER TABLE node RENAME TO x",
+    "ATTACH '/etc/passwd' AS x",
+    "DETACH main",
+    "VACUUM",
+    "VACUUM INTO '/tmp/pyquery-was-here'",
+    "PRAGMA user_version",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA temp_store_directory='/tmp'",
+    "SELECT * FROM pragma_table_info('node')",
+    "BEGIN",
+    "COMMIT",
+    "SAVEPOINT x",
+    "REINDEX",
+    "ANALYZE",
+    "SELECT load_extension('/tmp/x.so')",
+    "SELECT 1; DROP TABLE node",
+    "SELECT 1; SELECT 2",
+    "SELECT * FROM nothing",
+    "SELEC 1",
+    "SELECT \"no such column\"",
+};
+
 static void
 sql_of_the_user_reads_and_does_nothing_else(void **state)
 {
     (void)state;
-    static const char *const refused[] = {
-        "",
-        " -- only a comment",
-        "INSERT INTO meta VALUES('a', 1)",
-        "UPDATE node SET depth = 0",
-        "DELETE FROM node RETURNING id",
-        "DROP TABLE node",
-        "CREATE TABLE x(y)",
-        "CREATE TEMP TABLE x(y)",
-        "CREATE VIEW x AS SELECT 1",
-        "ALTER TABLE node RENAME TO x",
-        "ATTACH '/etc/passwd' AS x",
-        "DETACH main",
-        "VACUUM",
-        "VACUUM INTO '/tmp/pyquery-was-here'",
-        "PRAGMA user_version",
-        "PRAGMA journal_mode=WAL",
-        "PRAGMA temp_store_directory='/tmp'",
-        "SELECT * FROM pragma_table_info('node')",
-        "BEGIN",
-        "COMMIT",
-        "SAVEPOINT x",
-        "REINDEX",
-        "ANALYZE",
-        "SELECT load_extension('/tmp/x.so')",
-        "SELECT 1; DROP TABLE node",
-        "SELECT 1; SELECT 2",
-        "SELECT * FROM nothing",
-        "SELEC 1",
-        "SELECT \"no such column\"",
-    };
     fixture f;
     fixture_begin(&f);
     fixture_write(&f, FIXTURE_ROWS);

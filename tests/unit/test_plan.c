@@ -533,6 +533,28 @@ a_run_that_crosses_the_range_counts_by_its_samples(void **state)
 }
 
 static void
+a_range_must_end_after_it_begins(void **state)
+{
+    (void)state;
+    static const char *const queries[] = {
+        "top between 2ms and 2ms", "top between 3ms and 2ms",
+        "top between 80% and 2ms", "top between 9ms and 3%"};
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(&f, FIXTURE_ROWS);
+    q_database *d = fixture_open(&f);
+    for (size_t i = 0; i < 4; i++) {
+        q_result *result = NULL;
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(q_run(d, queries[i], &result, &err), PR_USAGE);
+        assert_int_equal(err.offset, 20);
+        assert_null(result);
+    }
+    q_close(d);
+    fixture_end(&f);
+}
+
+static void
 threads_and_summary_add_up(void **state)
 {
     (void)state;
@@ -664,6 +686,7 @@ main(void)
         cmocka_unit_test(edges_count_once_a_sample),
         cmocka_unit_test(a_tree_holds_every_path_of_functions),
         cmocka_unit_test(a_run_that_crosses_the_range_counts_by_its_samples),
+        cmocka_unit_test(a_range_must_end_after_it_begins),
         cmocka_unit_test(threads_and_summary_add_up),
         cmocka_unit_test(files_and_kinds_choose_rows_not_samples),
         cmocka_unit_test(explain_shows_sql_that_runs),
