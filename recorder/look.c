@@ -152,6 +152,21 @@ rec_look_stay(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
     return rec_teller_idle(&u->teller, t, u->process.pid, err);
 }
 
+/* A look found what no living thread shows, or no thread at all.  Who ended
+ * is no loss: list anew and try again before it is counted as one. */
+static pr_code
+look_again(rec_unwinder *u, rec_thread *t, pr_code why, rec_looked *ret,
+           pr_err *err)
+{
+    *ret = REC_LOOKED;
+    if (why == PR_NAME && !u->exhausted) {
+        u->listed_ms = 0;
+        *ret = REC_BROKEN;
+        return PR_OK;
+    }
+    return rec_look_lose(u, t, reason_of(why), err);
+}
+
 /* ---- reading ---- */
 
 bool
@@ -176,7 +191,6 @@ check_thread(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
     const uint8_t *tstate = rec_window_bytes(&u->window, r->shot.tstate);
     if (tstate && rec_thread_matches(t, &u->runtime.layout, tstate))
         return PR_OK;
-    u->listed_ms = 0; /* list anew before the next tick */
     return PR_FAIL(err, PR_NAME, 0, t->tstate, "thread is gone");
 }
 
@@ -297,9 +311,9 @@ rec_look_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
         *ret = REC_BROKEN;
         return PR_OK;
     }
-    *ret = REC_LOOKED;
     if (taken != PR_OK)
-        return rec_look_lose(u, t, reason_of(taken), err);
+        return look_again(u, t, taken, ret, err);
+    *ret = REC_LOOKED;
     if (f.status & PR_HAS_GIL)
         u->table.interp[t->interp].witness = t->rseq;
     return accept(u, t, &f, PR_COUNT_PROVEN, err);
@@ -320,8 +334,8 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
     bool ran;
     *ret = REC_LOOKED;
     if (!rec_thread_ran(t, pid, &ran) || !rec_thread_state(t, pid)) {
-        u->listed_ms = 0;
-        return rec_look_lose(u, t, PR_COUNT_LOST_GONE, err);
+        t->vanished = true;
+        return look_again(u, t, PR_NAME, ret, err);
     }
     uint64_t witness = u->table.interp[t->interp].witness;
     bool rest = is_at_rest(u, t);
@@ -351,7 +365,7 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
         return PR_OK;
     }
     if (taken != PR_OK)
-        return rec_look_lose(u, t, reason_of(taken), err);
+        return look_again(u, t, taken, ret, err);
     if (t->letter == 'R')
         f.status |= PR_ON_CPU;
     return accept(u, t, &f, t->asleep ? PR_COUNT_SLEEPING : PR_COUNT_PROVEN,
@@ -423,8 +437,10 @@ look_remote(rec_unwinder *u, rec_thread *t, pr_err *err)
     }
     if (rec_is_fatal(code))
         return PR_FAIL(err, code, 0, PR_NO_OFFSET, "cannot read thread");
-    if (code != PR_OK)
+    if (code != PR_OK) {
+        u->listed_ms = 0;
         return rec_look_lose(u, t, reason_of(code), err);
+    }
     if (t->letter == 'R')
         f.status |= PR_ON_CPU;
     return accept(u, t, &f, PR_COUNT_UNPROVEN, err);

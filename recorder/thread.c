@@ -77,6 +77,7 @@ forget(rec_thread *t)
     rec_stack_release(&t->stack);
     t->tstate = 0;
     t->known = t->proven = t->pending = t->asleep = false;
+    t->wanted = t->vanished = t->dead = false;
     t->shared = 0;
     t->n_runs = t->run_ns = 0;
 }
@@ -336,6 +337,7 @@ bind_thread(const listing *list, rec_thread *t, uint64_t tstate,
     t->prev = rec_u64(p + l->tstate.prev);
     t->next = rec_u64(p + l->tstate.next);
     t->interp = interp;
+    t->dead = t->vanished;
     t->is_main = is_main_thread(list, in, tstate, t->host);
 }
 
@@ -363,9 +365,9 @@ list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
     if (!t || !pr_grow(&list->live, &list->cap_live, list->n_live + 1,
                        sizeof *list->live))
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
-    if (t->wanted) /* a second state of one thread: the newer one counts */
+    if (t->listed) /* a second state of one thread: the newer one counts */
         return PR_OK;
-    t->wanted = true;
+    t->listed = true;
     bind_thread(list, t, tstate, p, in, interp);
     list->live[list->n_live++] = t;
     return PR_OK;
@@ -424,7 +426,7 @@ adopt(listing *list, pr_err *err)
                list->n_interps * sizeof *list->interp);
     table->n_interps = list->n_interps;
     for (size_t i = 0; i < table->n_live; i++)
-        if (!table->live[i]->wanted)
+        if (!table->live[i]->listed)
             forget(table->live[i]);
     free(table->live);
     table->live = list->live;
@@ -456,7 +458,7 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
     list->table = table;
     for (size_t i = 0; i < table->n_all; i++)
-        table->all[i]->wanted = false;
+        table->all[i]->listed = false;
     read_ahead(table);
     pr_code code = rec_window_read(&table->window, err);
     if (code == PR_OK)

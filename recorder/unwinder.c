@@ -210,6 +210,8 @@ static bool
 is_chosen(const rec_unwinder *u, const rec_thread *t)
 {
     const rec_gil *gil = &u->table.interp[t->interp].gil;
+    if (t->dead)
+        return false;
     switch (u->opts.threads) {
     case REC_THREADS_MAIN:
         return t->is_main;
