@@ -58,7 +58,8 @@ def main():
     worker.start()
     ready.wait()
     edges = [(main, drive), (drive, zużyj), (zużyj, produce), (produce, 測る),
-             (Worker.rounds, Worker.key)]
+             (Worker.rounds, Worker.key), (drive, portrait.over),
+             (Worker.rounds, portrait.over), (main, portrait.tell)]
     start = portrait.thread_start()
     edges += list(zip(start, start[1:] + [Worker.rounds]))
     functions = {f.__code__ for edge in edges for f in edge}
