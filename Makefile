@@ -81,6 +81,7 @@ $(B)/pyquery: $(B)/obj/query/pyquery.o $(LIB)
 # --- test programs -----------------------------------------------------------
 # tests/unit/test_NAME.c becomes build/tests/test_NAME; what a test wants from
 # the linker besides goes into LINK_test_NAME.
+LINK_test_recover := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LINK_test_writer := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
     -Wl,--wrap=strdup,--wrap=write
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))

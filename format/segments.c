@@ -295,8 +295,7 @@ check_totals(pf_reader *r)
         samples += r->segment[i].samples;
     for (size_t i = 0; i < r->names.n_threads; i++)
         threads += r->names.thread[i].sampled;
-    if (!r->header_known || r->names.symbols.holes ||
-        r->header.string_table == 0)
+    if (r->fault.code != PR_OK)
         return;
     if (samples != r->header.samples || threads != r->header.threads)
         pf_fault_add(r, PR_DAMAGED, PF_HEADER_SAMPLES,
