@@ -337,13 +337,14 @@ story_same_start(const pr_start *a, const pr_start *b)
            !memcmp(a->python, b->python, sizeof a->python);
 }
 
-/* Order does not matter. */
+/* Order does not matter; a counter that is 0 need not be told. */
 static inline uint64_t
 story_counts(const story *s)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < s->n_counts; i++)
-        sum += story_mix(s->count[i][0], s->count[i][1]);
+        if (s->count[i][1])
+            sum += story_mix(s->count[i][0], s->count[i][1]);
     return sum;
 }
 
