@@ -5,7 +5,8 @@
 
 Writers: the library with checkpoints, with many small ones, and plain;
 CPython 3.15 with zstd and plain.  Readers: the library, the second decoder,
-CPython 3.15.  W4, W5, W6, R1, R3, R12, R13, R14, R15, F6, F8.
+CPython 3.15.  W4, W5, W6, R1, R3, R12, R13, R14, R15, F5, F6, F8; ranges of time
+R10, F4; decoding threads R11.
 """
 
 import os
@@ -127,9 +128,31 @@ class Matrix:
 
 
 def same_lines(library, second):
-    """Threads without samples that a plain file cannot name are no
-    difference; all else is."""
     return library.json() == second.json()
+
+
+def between(observed, begin, end):
+    """What a full read tells of [begin, end)."""
+    cut = {key: [s for s in samples if begin <= s[0] < end]
+           for key, samples in observed.items()}
+    return {key: samples for key, samples in cut.items() if samples}
+
+
+def check_ranges(results, matrix, rnd):
+    """R10, R11: a range of time tells what a full read tells in it, with any
+    number of threads."""
+    for (writer, name), path in matrix.files.items():
+        whole = harness.dump(path)[1].observed()
+        times = sorted(s[0] for mine in whole.values() for s in mine) or [0]
+        wrong = []
+        for jobs in (1, 3):
+            begin, end = sorted(rnd.choice(times) + rnd.randrange(2)
+                                for _ in range(2))
+            state, part, why = harness.dump(path, begin, end, jobs)
+            if state != "finished" or not part or \
+                    part.observed() != between(whole, begin, end):
+                wrong.append((begin, end, jobs, state, why))
+        results.check(f"ranges of {writer}'s {name}", not wrong, wrong)
 
 
 def check_words(results, folder, seed):
@@ -171,6 +194,7 @@ def main(seed):
         matrix = Matrix(results, folder, profiles.generate(seed))
         matrix.write()
         matrix.read()
+        check_ranges(results, matrix, random.Random(f"{seed} ranges"))
         check_words(results, folder, seed)
         if not harness.STOCK:
             results.skip("CPython 3.15 as writer and reader",
