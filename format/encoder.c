@@ -14,6 +14,10 @@
  * nothing against that. */
 #define RUN_BYTES (8192 - PAIR_MAX)
 
+/* A record of the deepest stack, in the fullest segment, stays below what a
+ * reader takes (spec/format.md 8). */
+#define DEPTH_MAX (1u << 25)
+
 void
 pf_encoder_init(pf_encoder *e, size_t segment_bytes, uint64_t checkpoint_us,
                 bool one_segment)
@@ -130,6 +134,9 @@ pf_encoder_change(pf_encoder *e, const pr_delta *delta, uint64_t n_frames,
     pf_lane *lane = &e->lane[delta->thread];
     pf_change change = least_change(lane, delta);
     uint32_t depth = change.keep + change.n_push;
+    if (depth > DEPTH_MAX)
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+                       "stack of %" PRIu32 " frames", depth);
     if (!pr_grow(&lane->stack, &lane->cap, depth, sizeof *lane->stack))
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
                        "stack of %" PRIu32 " frames", depth);
@@ -204,12 +211,16 @@ put_change(pf_encoder *e, uint8_t *p, const pf_change *c, pf_record_kind kind)
     return p;
 }
 
+/* The fewest bytes.  Of equals POP_PUSH: the same call and return looks the
+ * same at any depth, so it compresses better. */
 static pf_record_kind
 cheapest(const pf_change *change)
 {
     if (change->keep == 0)
         return PF_FULL;
-    return change->pop == 0 ? PF_SUFFIX : PF_POP_PUSH;
+    bool shared_is_less =
+        pf_varint_size(change->keep) < pf_varint_size(change->pop);
+    return shared_is_less ? PF_SUFFIX : PF_POP_PUSH;
 }
 
 /* The thread's first record in this segment: remember where it starts. */

@@ -693,7 +693,8 @@ take_depth(pr_sink *sink, const pr_delta *d, pr_err *err)
 }
 
 static void
-a_stack_of_thousands_of_frames_is_written_once(void **state)
+a_stack_of_thousands_of_frames_is_written_once_and_then_its_changes(
+    void **state)
 {
     (void)state;
     enum { DEPTH = 20000 };
@@ -703,17 +704,21 @@ a_stack_of_thousands_of_frames_is_written_once(void **state)
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     pr_sink *sink = open_writer(path, &opts);
     pr_err err = PR_ERR_INIT;
-    uint64_t time[] = {1, 2};
-    uint8_t status[] = {0, 0};
+    uint64_t time[] = {1, 2, 3};
+    uint8_t status[] = {0, 0, 0};
     pr_delta all = {0, 0, DEPTH, 1, stack, &time[0], status};
     pr_delta top = {0, DEPTH - 1, 2, 1, stack + 5, &time[1], status};
+    pr_delta most = {0, 100, 1, 1, stack + 7, &time[2], status};
     assert_int_equal(tell_beginning(sink, &err), PR_OK);
     assert_int_equal(PR_SINK_CALL(sink, delta, &all, &err), PR_OK);
     assert_int_equal(PR_SINK_CALL(sink, delta, &top, &err), PR_OK);
+    assert_int_equal(PR_SINK_CALL(sink, delta, &most, &err), PR_OK);
     pf_writer_stats stats;
     pf_writer_get_stats(sink, &stats);
-    assert_int_equal(stats.total_frames_written, DEPTH + 2);
-    assert_int_equal(stats.pop_push_records, 1);
+    assert_int_equal(stats.total_frames_written, DEPTH + 3);
+    assert_int_equal(stats.full_records, 1);
+    assert_int_equal(stats.pop_push_records, 1); /* pops 1 */
+    assert_int_equal(stats.suffix_records, 1); /* shares 100, not pops 19901 */
     finish(sink);
     static const pr_sink_ops ops = {.delta = take_depth};
     depth_sink got = {.sink.ops = &ops};
@@ -723,9 +728,78 @@ a_stack_of_thousands_of_frames_is_written_once(void **state)
     assert_int_equal(pf_reader_replay(reader, &replay, &got.sink, NULL, &err),
                      PR_OK);
     pf_reader_free(reader);
-    assert_int_equal(got.depth, DEPTH + 1);
-    assert_int_equal(got.frames, DEPTH + 2);
+    assert_int_equal(got.depth, 101);
+    assert_int_equal(got.frames, DEPTH + 3);
     free(stack);
+}
+
+static void
+any_number_of_threads_is_kept_apart(void **state)
+{
+    (void)state;
+    enum { MANY = 50000 };
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    pr_sink *sink = open_writer(path, &opts);
+    pr_err err = PR_ERR_INIT;
+    uint32_t stack[] = {1, 2};
+    uint8_t status = 0;
+    assert_int_equal(tell_beginning(sink, &err), PR_OK);
+    for (uint32_t i = THREADS; i < MANY; i++) {
+        pr_thread thread = {.tid = 1000 + i};
+        assert_int_equal(PR_SINK_CALL(sink, thread, &thread, &err), PR_OK);
+    }
+    for (uint64_t now = 1; now < 4; now++)
+        for (uint32_t i = 0; i < MANY; i++) {
+            pr_delta d = {i, 0, 2, 1, stack, &now, &status};
+            assert_int_equal(PR_SINK_CALL(sink, delta, &d, &err), PR_OK);
+        }
+    finish(sink);
+    pf_reader *reader;
+    assert_int_equal(pf_reader_open(path, &reader, &err), PR_OK);
+    assert_int_equal(pf_reader_info(reader)->threads, MANY);
+    assert_int_equal(pf_reader_info(reader)->samples, 3 * MANY);
+    assert_int_equal(pf_reader_verify(reader, NULL, &err), PR_OK);
+    pf_reader_free(reader);
+}
+
+static void
+names_alone_close_a_segment_when_they_are_many(void **state)
+{
+    (void)state;
+    enum { LENGTH = 1 << 20, NAMES = 40 };
+    char *name = calloc(1, LENGTH);
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    opts.level = 1;
+    pr_sink *sink = open_writer(path, &opts);
+    pr_err err = PR_ERR_INIT;
+    assert_int_equal(tell_beginning(sink, &err), PR_OK);
+    for (int i = 0; i < NAMES; i++) {
+        name[i] = 'x';
+        assert_int_equal(PR_SINK_CALL(sink, string, name, LENGTH, &err), PR_OK);
+    }
+    pf_writer_stats stats;
+    pf_writer_get_stats(sink, &stats);
+    assert_int_equal(stats.segments, 2);
+    finish(sink);
+    free(name);
+    taker t;
+    pf_info info = take(path, &t);
+    assert_int_equal(info.segments, 3);
+    assert_int_equal(t.n_strings, FRAMES + NAMES);
+}
+
+static void
+a_name_too_large_for_a_checkpoint_is_refused(void **state)
+{
+    (void)state;
+    size_t n = ((size_t)64 << 20) + 1;
+    char *name = calloc(1, n);
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    pr_sink *sink = open_writer(path, &opts);
+    pr_err err = PR_ERR_INIT;
+    assert_int_equal(PR_SINK_CALL(sink, string, name, n, &err), PR_LIMIT);
+    sink->ops->abort(sink);
+    free(name);
 }
 
 static void
@@ -1329,7 +1403,11 @@ main(void)
         TEST(events_come_back_as_they_were_told),
         TEST(a_stack_that_is_removed_and_put_back_costs_no_record),
         TEST(a_run_longer_than_a_segment_is_split),
-        TEST(a_stack_of_thousands_of_frames_is_written_once),
+        TEST(
+            a_stack_of_thousands_of_frames_is_written_once_and_then_its_changes),
+        TEST(any_number_of_threads_is_kept_apart),
+        TEST(names_alone_close_a_segment_when_they_are_many),
+        TEST(a_name_too_large_for_a_checkpoint_is_refused),
         TEST(writers_do_not_disturb_one_another),
         TEST(a_threads_first_record_in_a_segment_is_full),
         TEST(each_segment_is_one_write),
