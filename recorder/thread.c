@@ -239,12 +239,19 @@ rec_interps_parse(rec_threads_table *table, const rec_window *w)
 
 /* ---- listing ---- */
 
+/* A thread state as found in a list. */
+typedef struct found {
+    rec_thread *thread;
+    uint64_t tstate, prev, next, pthread;
+    uint32_t interp;
+} found;
+
 typedef struct listing {
     rec_threads_table *table;
     rec_interp interp[INTERPS_MAX];
     size_t n_interps;
-    rec_thread **live;
-    size_t n_live, cap_live;
+    found *found;
+    size_t n_found, cap_found;
 } listing;
 
 /* A piece at `address`, from what was read ahead or read now. */
@@ -309,36 +316,51 @@ list_interp(listing *list, uint64_t address, rec_interp *ret, uint64_t *next,
 }
 
 static bool
-is_main_thread(const listing *list, const rec_interp *in, uint64_t tstate,
-               pid_t host)
+is_main_thread(const rec_threads_table *table, const rec_interp *in,
+               const rec_thread *t)
 {
-    if (list->table->runtime->layout.interp.threads_main != REC_ABSENT)
-        return in->threads_main == tstate;
-    return host == list->table->process->pid;
+    if (table->runtime->layout.interp.threads_main != REC_ABSENT)
+        return in->threads_main == t->tstate;
+    return t->host == table->process->pid;
 }
 
 static void
-bind_thread(const listing *list, rec_thread *t, uint64_t tstate,
-            const uint8_t *p, const rec_interp *in, uint32_t interp)
+bind_thread(const rec_threads_table *table, const found *f)
 {
-    const rec_layout *l = &list->table->runtime->layout;
-    uint64_t pthread = rec_u64(p + l->tstate.thread_id);
-    if (t->tstate != tstate || t->pthread != pthread) {
+    rec_thread *t = f->thread;
+    if (t->tstate != f->tstate || t->pthread != f->pthread) {
         forget(t);
-        t->tstate = t->source.tstate = tstate;
-        t->pthread = pthread;
-        t->host = rec_process_host_tid(list->table->process, t->tid);
+        t->tstate = t->source.tstate = f->tstate;
+        t->pthread = f->pthread;
+        t->host = rec_process_host_tid(table->process, t->tid);
         t->cpu = UINT32_MAX;
     }
-    int64_t rseq = list->table->runtime->rseq_offset;
-    t->rseq = rseq && rec_plausible(pthread)
-                  ? pthread + (uint64_t)rseq + RSEQ_CPU_ID
+    int64_t rseq = table->runtime->rseq_offset;
+    t->rseq = rseq && rec_plausible(f->pthread)
+                  ? f->pthread + (uint64_t)rseq + RSEQ_CPU_ID
                   : 0;
-    t->prev = rec_u64(p + l->tstate.prev);
-    t->next = rec_u64(p + l->tstate.next);
-    t->interp = interp;
+    t->prev = f->prev;
+    t->next = f->next;
+    t->interp = f->interp;
     t->dead = t->vanished;
-    t->is_main = is_main_thread(list, in, tstate, t->host);
+    t->is_main = is_main_thread(table, &table->interp[f->interp], t);
+}
+
+/* Two states of one thread: a new thread's state bears the id of the thread
+ * that made it until it runs (3.11 Python/pystate.c), so the older counts. */
+static pr_code
+note_found(listing *list, found f, pr_err *err)
+{
+    if (f.thread->listed_at) {
+        list->found[f.thread->listed_at - 1] = f;
+        return PR_OK;
+    }
+    if (!pr_grow(&list->found, &list->cap_found, list->n_found + 1,
+                 sizeof *list->found))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    list->found[list->n_found++] = f;
+    f.thread->listed_at = list->n_found;
+    return PR_OK;
 }
 
 static pr_code
@@ -362,15 +384,12 @@ list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
     if (tid == 0 || tid > INT32_MAX)
         return PR_OK; /* made, but not run by any thread yet */
     rec_thread *t = thread_of(table, in->id, tid);
-    if (!t || !pr_grow(&list->live, &list->cap_live, list->n_live + 1,
-                       sizeof *list->live))
+    if (!t)
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
-    if (t->listed) /* a second state of one thread: the newer one counts */
-        return PR_OK;
-    t->listed = true;
-    bind_thread(list, t, tstate, p, in, interp);
-    list->live[list->n_live++] = t;
-    return PR_OK;
+    return note_found(list,
+                      (found){t, tstate, rec_u64(p + l->tstate.prev), *next,
+                              rec_u64(p + l->tstate.thread_id), interp},
+                      err);
 }
 
 static pr_code
@@ -409,14 +428,10 @@ list_all(listing *list, pr_err *err)
     return code;
 }
 
-/* Put what was listed in the place of what was; who is missing has ended. */
-static pr_code
-adopt(listing *list, pr_err *err)
+static void
+adopt_interps(listing *list)
 {
     rec_threads_table *table = list->table;
-    if (!pr_grow(&table->interp, &table->cap_interps, list->n_interps,
-                 sizeof *table->interp))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
     for (size_t i = 0; i < list->n_interps; i++)
         for (size_t k = 0; k < table->n_interps; k++)
             if (table->interp[k].address == list->interp[i].address)
@@ -425,19 +440,31 @@ adopt(listing *list, pr_err *err)
         memcpy(table->interp, list->interp,
                list->n_interps * sizeof *list->interp);
     table->n_interps = list->n_interps;
+}
+
+/* Put what was listed in the place of what was; who is missing has ended. */
+static pr_code
+adopt(listing *list, pr_err *err)
+{
+    rec_threads_table *table = list->table;
+    if (!pr_grow(&table->interp, &table->cap_interps, list->n_interps,
+                 sizeof *table->interp) ||
+        !pr_grow(&table->live, &table->cap_live, list->n_found,
+                 sizeof *table->live))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    adopt_interps(list);
     for (size_t i = 0; i < table->n_live; i++)
-        if (!table->live[i]->listed)
+        if (!table->live[i]->listed_at)
             forget(table->live[i]);
-    free(table->live);
-    table->live = list->live;
-    table->n_live = list->n_live;
-    table->cap_live = list->cap_live;
-    list->live = NULL;
+    table->n_live = list->n_found;
     pr_table_reset(&table->by_tstate);
-    for (size_t i = 0; i < table->n_live; i++)
+    for (size_t i = 0; i < list->n_found; i++) {
+        bind_thread(table, &list->found[i]);
+        table->live[i] = list->found[i].thread;
         if (!pr_table_insert(&table->by_tstate,
                              pr_mix64(table->live[i]->tstate), (uint32_t)i))
             return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    }
     return PR_OK;
 }
 
@@ -458,14 +485,14 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
     list->table = table;
     for (size_t i = 0; i < table->n_all; i++)
-        table->all[i]->listed = false;
+        table->all[i]->listed_at = 0;
     read_ahead(table);
     pr_code code = rec_window_read(&table->window, err);
     if (code == PR_OK)
         code = list_all(list, err);
     if (code == PR_OK)
         code = adopt(list, err);
-    free(list->live);
+    free(list->found);
     free(list);
     return code;
 }

@@ -55,10 +55,10 @@ typedef struct rec_thread {
     bool known;      /* it was the whole truth at that moment ... */
     bool proven;     /* ... and that was proven */
     bool truncated;
-    bool wanted;   /* to be looked at in this tick */
-    bool listed;   /* in the list that is being read */
-    bool vanished; /* the kernel knows no such thread */
-    bool dead;     /* nor did it after the next list: a state left over */
+    bool wanted;      /* to be looked at in this tick */
+    size_t listed_at; /* 1 + its place in the list being read; 0: none */
+    bool vanished;    /* the kernel knows no such thread */
+    bool dead;        /* nor did it after the next list: a state left over */
     uint8_t status;
 
     uint32_t shared;  /* outermost frames that `stack` and the sink share */
