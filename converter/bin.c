@@ -16,6 +16,9 @@ pr_code
 conv_bin_write(conv_sources *sources, const conv_opts *opts,
                const conv_outfile *out, uint64_t *ret_samples, pr_err *err)
 {
+    pr_code rc = conv_sources_check_rewrite(sources, err);
+    if (rc != PR_OK)
+        return rc;
     pf_writer_opts writer = PF_WRITER_OPTS_INIT;
     writer.level = opts->zstd_level ? opts->zstd_level : ARCHIVE_LEVEL;
     writer.segment_bytes = ARCHIVE_SEGMENT;
@@ -24,7 +27,7 @@ conv_bin_write(conv_sources *sources, const conv_opts *opts,
     if (opts->no_compression)
         writer.compression = PF_COMPRESSION_NONE;
     pr_sink *sink;
-    pr_code rc = pf_writer_open(conv_out_path(out), &writer, &sink, err);
+    rc = pf_writer_open(conv_out_path(out), &writer, &sink, err);
     if (rc != PR_OK)
         return rc;
     return conv_sources_feed(sources, opts, sink, true, ret_samples, err);

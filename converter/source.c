@@ -135,6 +135,19 @@ conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
     return rc;
 }
 
+pr_code
+conv_sources_check_rewrite(const conv_sources *sources, pr_err *err)
+{
+    for (size_t i = 0; i < sources->n; i++) {
+        if (pf_reader_info(sources->item[i].reader)->newer_rewriter)
+            return PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+                           "'%s' holds what this version would lose: only a "
+                           "newer one may rewrite it",
+                           sources->item[i].path);
+    }
+    return PR_OK;
+}
+
 void
 conv_sources_free(conv_sources *sources)
 {

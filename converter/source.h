@@ -19,6 +19,9 @@ pr_code conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
                           pr_err *err);
 void conv_sources_free(conv_sources *sources); /* takes NULL */
 
+/* PR_NEWER if one of them asks that a newer version rewrites it. */
+pr_code conv_sources_check_rewrite(const conv_sources *sources, pr_err *err);
+
 /* Tell all to the sink and end it: finished with PR_OK, or with PR_CUT or
  * PR_DAMAGED if some is missing; aborted with any other code.
  * one_namespace: see merge.h. */

@@ -69,6 +69,7 @@ pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
     if (code != PR_OK)
         return code;
     pf_checkpoint c = {
+        .rewrite = frame[PF_CHECKPOINT_REWRITE],
         .number = pf_load_u32(frame + PF_CHECKPOINT_NUMBER, swapped),
         .data_at = pf_load_u64(frame + PF_CHECKPOINT_DATA_AT, swapped),
         .data_size = pf_load_u64(frame + PF_CHECKPOINT_DATA_SIZE, swapped),
@@ -77,6 +78,7 @@ pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
         .stored_size = n - PF_CHECKPOINT_SIZE,
         .body_size = pf_load_u32(frame + PF_CHECKPOINT_BODY_SIZE, swapped),
         .packed = frame[PF_CHECKPOINT_FLAGS] & PF_CHECKPOINT_ZSTD,
+        .newer_rewriter = frame[PF_CHECKPOINT_REWRITE] > PF_CHECKPOINT_VERSION,
     };
     if (!c.packed && c.body_size != c.stored_size)
         return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,

@@ -9,12 +9,14 @@
 
 /* What a checkpoint says of itself; `stored` is borrowed from its frame. */
 typedef struct pf_checkpoint {
+    uint8_t rewrite; /* version that a rewriter needs */
     uint32_t number;
     uint64_t data_at, data_size, data_check;
     const uint8_t *stored;
     size_t stored_size;
     size_t body_size; /* decoded */
     bool packed;      /* the stored body is one zstd frame */
+    bool newer_rewriter;
 } pf_checkpoint;
 
 /* The length of the whole skippable frame by its first bytes (at least

@@ -113,8 +113,10 @@ read_checkpoint(pf_reader *r, const pf_segment *s, uint32_t *ret_number,
                        "the checkpoint belongs to another segment");
     if (code == PR_OK)
         code = read_body(r, &c, &scratch, ret, err);
-    if (code == PR_OK)
+    if (code == PR_OK) {
         *ret_number = c.number;
+        r->info.newer_rewriter |= c.newer_rewriter;
+    }
     free(scratch.p);
     free(frame);
     return code;
@@ -311,6 +313,7 @@ open_by_index(pf_reader *r, pr_err *err)
     r->segment = r->index.segment;
     r->n_segments = r->segment_cap = r->index.n;
     r->index.segment = NULL;
+    r->info.newer_rewriter |= r->index.newer_rewriter;
     pr_code code = check_parts(r, &tables, err);
     for (size_t i = 0; i < r->n_segments && code == PR_OK; i++)
         code = take_indexed(r, i, err);

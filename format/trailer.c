@@ -67,11 +67,15 @@ index_parse(uint8_t *p, size_t n, bool swapped, pf_index *index, pr_err *err)
 {
     if (memcmp(p, PF_INDEX_MAGIC, 4) != 0 || !index_is_whole(p, n, swapped))
         return PR_END;
+    index->rewrite = p[PF_INDEX_REWRITE];
     if (p[PF_INDEX_READ] > PF_INDEX_VERSION)
         return PR_FAIL(err, PR_NEWER, 0, index->at,
                        "the index needs a reader of version %u, this is "
                        "version %u",
                        p[PF_INDEX_READ], PF_INDEX_VERSION);
+    if (p[PF_INDEX_RESERVED] || p[PF_INDEX_RESERVED + 1])
+        return PR_END;
+    index->newer_rewriter = p[PF_INDEX_REWRITE] > PF_INDEX_VERSION;
     index->header_check = pf_load_u64(p + PF_INDEX_HEADER_CHECK, swapped);
     index->tables_check = pf_load_u64(p + PF_INDEX_TABLES_CHECK, swapped);
     index->end_check = pf_load_u64(p + PF_INDEX_END_CHECK, swapped);

@@ -21,9 +21,11 @@ typedef struct pf_segment {
 typedef struct pf_index {
     uint64_t at, end; /* of the index itself */
     uint64_t header_check, tables_check, end_check;
+    uint8_t rewrite;     /* version that a rewriter needs */
     pf_segment *segment; /* owned */
     size_t n;
     uint64_t region_end; /* behind the last segment: the string table */
+    bool newer_rewriter;
 } pf_index;
 
 void pf_index_release(pf_index *index);

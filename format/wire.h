@@ -139,7 +139,8 @@ enum {
 #define PF_INDEX_VERSION    1u
 enum {
     PF_INDEX_READ = 4,          /* u8: version a reader needs */
-    PF_INDEX_REWRITE = 5,       /* u8, then u8[2] reserved */
+    PF_INDEX_REWRITE = 5,       /* u8 */
+    PF_INDEX_RESERVED = 6,      /* u8[2] */
     PF_INDEX_CHECKSUM = 8,      /* u64 */
     PF_INDEX_HEADER_CHECK = 16, /* u64 */
     PF_INDEX_TABLES_CHECK = 24, /* u64 */

@@ -38,6 +38,8 @@ typedef struct pf_info {
     uint8_t compressed;         /* 1 zstd */
     uint8_t swapped;            /* 1 written in the other byte order */
     uint8_t has_checkpoints;    /* 0: a file of CPython */
+    uint8_t newer_rewriter;     /* 1: read it, but leave rewriting to a newer
+                                 * version, which knows what it would lose */
     uint64_t bytes_compressed, bytes_records; /* sample region; 0 not known */
 } pf_info;
 

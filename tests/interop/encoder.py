@@ -200,9 +200,9 @@ class File:
             "IIQ16x", len(self.strings) if strings is None else strings,
             len(self.frames) if frames is None else frames, before + 32)
 
-    def index(self, header, tables, end, read=1):
+    def index(self, header, tables, end, read=1, rewrite=1, reserved=0):
         """6"""
-        out = b"PRIX" + bytes([read, 1, 0, 0]) + bytes(8)
+        out = b"PRIX" + bytes([read, rewrite, 0, reserved]) + bytes(8)
         out += self.pack("3Q", xxh64(header), xxh64(tables), xxh64(end))
         out += varint(len(self.rows)) + b"".join(
             varints(*row) for row in self.rows)
@@ -212,7 +212,7 @@ class File:
     def unfinished(self):
         return self.header() + self.region()
 
-    def finished(self, index=True, read=1, samples=None):
+    def finished(self, index=True, samples=None, **options):
         region, (strings, frames) = self.region(), self.tables()
         at = 64 + len(region)
         samples = self.samples if samples is None else samples
@@ -223,7 +223,7 @@ class File:
         place = len(self.index(header, b"", b"")) if index else 0
         end = stats + self.footer(len(out) + place + len(stats))
         if index:
-            out += self.index(header, strings + frames, end, read)
+            out += self.index(header, strings + frames, end, **options)
         return out + end
 
     def plain(self, region, samples, threads, stats=b"", **footer):

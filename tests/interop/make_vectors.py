@@ -221,6 +221,11 @@ def _():
     return file.finished()
 
 
+@vector("good-rewriter-2-index", "the same, said by the index: R8, P2")
+def _():
+    return two().finished(rewrite=2)
+
+
 @vector("good-body-zstd", "a checkpoint whose body is one zstd frame")
 def _():
     file = small()
@@ -537,6 +542,11 @@ def _():
     file.segment(file.full(A, 1, 4, 0), {A: 0}, (1, 1, 1),
                  checkpoint={"reserved": 1})
     return file.finished()
+
+
+@vector("bad-index-reserved", "a reserved byte of the index is 1")
+def _():
+    return two().finished(reserved=1)
 
 
 @vector("bad-body-size", "a body of 256 MiB and one byte: R9")
