@@ -89,26 +89,26 @@ fixture_open(fixture *f)
  *     node 2 work:20          2 samples of thread 1
  *       node 3 load:30        3 samples of thread 1, 1 of thread 2
  *     node 4 load:31          4 samples of thread 2 */
-#define FIXTURE_ROWS                                                        \
-    "INSERT INTO meta VALUES('python', '3.14.2');"                          \
-    "INSERT INTO file VALUES(1, '/srv/app/main.py', 'main.py', 'main',"     \
-    " 'project'), (2, '/srv/lib/data.py', 'data.py', 'data', 'site');"      \
-    "INSERT INTO function VALUES(1, 1, 'main', 'main', 9, 'py', x'01'),"    \
-    " (2, 1, 'Shop.work', 'work', 19, 'py', x'02'),"                        \
-    " (3, 2, 'load', 'load', 29, 'py', x'03');"                             \
-    "INSERT INTO frame VALUES(1, 1, 10, 10, 0, 5, NULL),"                   \
-    " (2, 2, 20, 20, 0, 5, NULL), (3, 3, 30, 30, 0, 5, NULL),"              \
-    " (4, 3, 31, 31, 0, 5, NULL);"                                          \
-    "INSERT INTO thread VALUES"                                             \
-    "(1, 7, 101, 0, 'MainThread', 1, 0, 10000, 5, 5, 0, 0, 0, 1),"          \
-    "(2, 7, 102, 0, 'loader', 0, 0, 10000, 5, 5, 0, 0, 0, 0);"              \
-    "INSERT INTO node VALUES(1, NULL, 4, 0, 1, 1, 10, 1, 1, 1),"            \
-    " (2, 1, 3, 1, 2, 2, 20, 1, 1, 1), (3, 2, 3, 2, 3, 3, 30, 1, 1, 1),"    \
-    " (4, 1, 4, 1, 4, 3, 31, 1, 1, 1);"                                     \
-    "INSERT INTO run VALUES(1, 1, 2, 35, 0, 1000, 2, 2000),"                \
-    " (2, 1, 3, 35, 2000, 4000, 3, 3000), (3, 2, 3, 8, 0, 0, 1, 1000),"     \
-    " (4, 2, 4, 3, 1000, 4000, 4, 4000);"                                   \
-    "INSERT INTO node_self VALUES(2, 1, 35, 2, 2000), (3, 1, 35, 3, 3000)," \
+#define FIXTURE_ROWS                                                          \
+    "INSERT INTO meta VALUES('python', '3.14.2'), ('unobserved_us', 125000);" \
+    "INSERT INTO file VALUES(1, '/srv/app/main.py', 'main.py', 'main',"       \
+    " 'project'), (2, '/srv/lib/data.py', 'data.py', 'data', 'site');"        \
+    "INSERT INTO function VALUES(1, 1, 'main', 'main', 9, 'py', x'01'),"      \
+    " (2, 1, 'Shop.work', 'work', 19, 'py', x'02'),"                          \
+    " (3, 2, 'load', 'load', 29, 'py', x'03');"                               \
+    "INSERT INTO frame VALUES(1, 1, 10, 10, 0, 5, NULL),"                     \
+    " (2, 2, 20, 20, 0, 5, NULL), (3, 3, 30, 30, 0, 5, NULL),"                \
+    " (4, 3, 31, 31, 0, 5, NULL);"                                            \
+    "INSERT INTO thread VALUES"                                               \
+    "(1, 7, 101, 0, 'MainThread', 1, 0, 10000, 5, 5, 0, 0, 0, 1),"            \
+    "(2, 7, 102, 0, 'loader', 0, 0, 10000, 5, 5, 0, 0, 0, 0);"                \
+    "INSERT INTO node VALUES(1, NULL, 4, 0, 1, 1, 10, 1, 1, 1),"              \
+    " (2, 1, 3, 1, 2, 2, 20, 1, 1, 1), (3, 2, 3, 2, 3, 3, 30, 1, 1, 1),"      \
+    " (4, 1, 4, 1, 4, 3, 31, 1, 1, 1);"                                       \
+    "INSERT INTO run VALUES(1, 1, 2, 35, 0, 1000, 2, 2000),"                  \
+    " (2, 1, 3, 35, 2000, 4000, 3, 3000), (3, 2, 3, 8, 0, 0, 1, 1000),"       \
+    " (4, 2, 4, 3, 1000, 4000, 4, 4000);"                                     \
+    "INSERT INTO node_self VALUES(2, 1, 35, 2, 2000), (3, 1, 35, 3, 3000),"   \
     " (3, 2, 8, 1, 1000), (4, 2, 3, 4, 4000);"
 
 #endif

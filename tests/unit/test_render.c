@@ -173,7 +173,7 @@ answers_have_a_title_and_trees_an_indent(void **state)
     assert_rendered(
         Q_TABLE, "tree",
         "tree: 10 of 10 samples, 0.010 s; recorded: 10 proven, 0 unproven,"
-        " 1 lost\n"
+        " 1 lost; 0.125 s unobserved\n"
         "\n"
         "total_samples  total_pct  total_s  self_samples  self_pct  self_s"
         "  depth  function     file\n"
