@@ -52,7 +52,8 @@ rec_look_lose(rec_unwinder *u, rec_thread *t, pr_count_kind reason, pr_err *err)
     pr_code code = rec_teller_settle_before(&u->teller, t, err);
     t->known = false;
     t->wanted = false;
-    t->count[reason]++;
+    if (!u->silent)
+        t->count[reason]++;
     return code;
 }
 
@@ -109,6 +110,8 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
     t->truncated = f->omitted != 0;
     t->wanted = false;
     t->status = f->status;
+    if (u->silent)
+        return rec_teller_introduce(&u->teller, t, u->process.pid, err);
     if (!rec_status_matches(&u->opts, f->status))
         return PR_OK;
     t->count[kind]++;

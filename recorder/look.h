@@ -35,6 +35,7 @@ struct rec_unwinder {
     uint64_t execed_ms;
 
     /* the present tick */
+    bool silent; /* get to know all, tell no sample */
     uint64_t time_us;
     bool begun;        /* its lists were read and its threads chosen */
     int cpu;           /* of the present pass; REC_NO_CPU: not pinned */

@@ -397,7 +397,10 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     pthread_mutex_init(&s->ending, NULL);
     s->error = (pr_err)PR_ERR_INIT;
     rec_tick_set_start(unwinder, opts->start_ns);
-    pr_code code = make_seats(s, err);
+    pr_code code = rec_tick_prepare(unwinder, err);
+    if (code == PR_OK)
+        code = make_seats(s, err);
+    s->tick = rec_schedule_next(&s->schedule, 0, now_ns());
     int home = opts->pinned ? sched_getcpu() : REC_NO_CPU;
     seat *first = code == PR_OK ? seat_of(s, home) : NULL;
     if (code == PR_OK && !first) {

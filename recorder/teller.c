@@ -55,9 +55,11 @@ thread_name(pid_t pid, pid_t tid, char *to, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-static pr_code
-tell_thread(rec_teller *teller, rec_thread *t, pid_t pid, pr_err *err)
+pr_code
+rec_teller_introduce(rec_teller *teller, rec_thread *t, pid_t pid, pr_err *err)
 {
+    if (t->sink_id != PR_NO_THREAD)
+        return PR_OK;
     char name[64];
     pr_thread thread = {t->tid, t->interp_id, t->is_main, name,
                         thread_name(pid, t->host, name, sizeof name)};
@@ -104,8 +106,8 @@ rec_teller_sample(rec_teller *teller, rec_thread *t, pid_t pid,
                   uint64_t time_us, uint8_t status, pr_err *err)
 {
     pr_code code = rec_teller_settle_before(teller, t, err);
-    if (code == PR_OK && t->sink_id == PR_NO_THREAD)
-        code = tell_thread(teller, t, pid, err);
+    if (code == PR_OK)
+        code = rec_teller_introduce(teller, t, pid, err);
     if (code != PR_OK)
         return code;
     uint32_t n_push = t->stack.n - t->shared;

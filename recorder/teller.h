@@ -33,6 +33,10 @@ pr_code rec_teller_tick(rec_teller *teller, uint64_t time_us, pr_err *err);
 pr_code rec_teller_sample(rec_teller *teller, rec_thread *thread, pid_t pid,
                           uint64_t time_us, uint8_t status, pr_err *err);
 
+/* Tell who the thread is, once. */
+pr_code rec_teller_introduce(rec_teller *teller, rec_thread *thread, pid_t pid,
+                             pr_err *err);
+
 /* The thread is as it was at the last tick. */
 pr_code rec_teller_idle(rec_teller *teller, rec_thread *thread, pid_t pid,
                         pr_err *err);

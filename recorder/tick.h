@@ -13,6 +13,10 @@
 
 #define REC_NO_CPU (-1)
 
+/* Look at all threads once without telling a sample, so that the first tick
+ * finds files open and names known.  The sink has been started. */
+pr_code rec_tick_prepare(rec_unwinder *unwinder, pr_err *err);
+
 /* Begin a tick; times as rec_unwinder_tick(). */
 void rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us);
 

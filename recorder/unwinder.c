@@ -542,6 +542,19 @@ rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
 }
 
 pr_code
+rec_tick_prepare(rec_unwinder *u, pr_err *err)
+{
+    int next;
+    u->silent = true;
+    u->time_us = rec_now_us(u);
+    u->begun = false;
+    pr_code code = rec_tick_pass(u, REC_NO_CPU, true, &next, err);
+    u->silent = false;
+    u->teller.n_ticks = 0; /* nobody owes samples of it */
+    return code;
+}
+
+pr_code
 rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, uint64_t period_us,
                   pr_err *err)
 {
