@@ -386,10 +386,10 @@ edges_count_once_a_sample(void **state)
     int told = 0, expected = 0;
     pr_err err = PR_ERR_INIT;
     for (int f0 = 0; f0 < FUNCTIONS; f0++) {
-        static const char *const verbs[] = {"callers of f%d", "callees of f%d"};
+        static const char *const verbs[] = {"callers", "callees"};
         for (int v = 0; v < 2; v++) {
             char query[32];
-            snprintf(query, sizeof query, v ? verbs[1] : verbs[0], f0);
+            snprintf(query, sizeof query, "%s of f%d", verbs[v], f0);
             q_result *result = ask(d, query);
             while (q_result_next(result, &err) == PR_OK) {
                 q_value from = value(result, "caller");
