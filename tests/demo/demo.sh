@@ -21,8 +21,8 @@ say() {
 target=$!
 trap 'kill "$target" 2>/dev/null' EXIT
 echo "started $("$python" -V) on $here/shop.py, process $target"
-# Between fork and exec the process is no Python yet.
-until grep -q python "/proc/$target/comm"; do :; done
+# For a moment the process is no Python yet.
+until "$build/pyrec" --check "$target" 2>/dev/null; do sleep 0.1; done
 
 say "$build/pyrec" -p "$target" -o "$out/run.bin" -d 5
 for to in collapsed speedscope pstats sqlite; do
