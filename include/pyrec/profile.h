@@ -106,7 +106,7 @@ typedef struct pr_delta {
     const uint8_t *status;   /* [n] */
 } pr_delta;
 
-/* How a sample came about, or why it is missing (spec/format.md 5.6).
+/* How a sample came about, or why it is missing (spec/format.md 5.4).
  * Counters are cumulative from the start; thread PR_NO_THREAD: the process. */
 typedef enum pr_count_kind {
     PR_COUNT_PROVEN = 0,    /* co-located, proven still */
