@@ -67,9 +67,9 @@ look(pid_t pid, view *ret)
     if (!read_text(path, text, sizeof text) || strstr(text, "\nState:\tZ"))
         return false;
     v.target = (uid_t)field(text, "\nUid:", 10);
-    /* /proc/PID belongs to root while the process is not dumpable */
+    /* its files belong to root while it is not dumpable (proc(5)) */
     struct stat st;
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     v.dumpable = stat(path, &st) != 0 || st.st_uid == v.target;
     v.same_user_ns = same_user_ns(pid);
     if (read_text("/proc/self/status", text, sizeof text)) {
