@@ -69,7 +69,6 @@ pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
     if (code != PR_OK)
         return code;
     pf_checkpoint c = {
-        .rewrite = frame[PF_CHECKPOINT_REWRITE],
         .number = pf_load_u32(frame + PF_CHECKPOINT_NUMBER, swapped),
         .data_at = pf_load_u64(frame + PF_CHECKPOINT_DATA_AT, swapped),
         .data_size = pf_load_u64(frame + PF_CHECKPOINT_DATA_SIZE, swapped),

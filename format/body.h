@@ -9,7 +9,6 @@
 
 /* What a checkpoint says of itself; `stored` is borrowed from its frame. */
 typedef struct pf_checkpoint {
-    uint8_t rewrite; /* version that a rewriter needs */
     uint32_t number;
     uint64_t data_at, data_size, data_check;
     const uint8_t *stored;

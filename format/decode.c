@@ -446,9 +446,10 @@ decode_change(pf_decoder *d, pf_cur *c, uint32_t thread, pf_record_kind kind,
     pr_code code = PR_OK;
     if (kind != PF_FULL)
         code = kept_frames(t, kind, said, &keep, err);
-    if (code == PR_OK && keep + (uint64_t)n > PF_STACK_MAX)
+    uint32_t max = d->learn ? PF_PIECE_DEPTH_MAX : PF_DEPTH_MAX;
+    if (code == PR_OK && keep + (uint64_t)n > max)
         return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "a stack has more than %u frames", PF_STACK_MAX);
+                       "a stack has more than %" PRIu32 " frames", max);
     if (code == PR_OK)
         code = get_push(d, c, n, err);
     if (code != PR_OK || c->bad)

@@ -22,12 +22,15 @@
  * 2 MiB, level 19 needs 8 MiB, and the memory of a reader stays below 64. */
 #define PF_WINDOW_LOG_MAX 25
 
+/* Frames of a stack: 64 MiB of ids. */
+#define PF_DEPTH_MAX (1u << 24)
+
 /* Records of a CPython file that are in memory at a time ... */
 #define PF_PIECE_SIZE (1u << 20)
 /* ... which must hold the longest record with a stack. */
-#define PF_STACK_MAX (1u << 17)
+#define PF_PIECE_DEPTH_MAX (1u << 17)
 _Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
-                       PF_VARINT_U32_MAX * PF_STACK_MAX <=
+                       PF_VARINT_U32_MAX * PF_PIECE_DEPTH_MAX <=
                    PF_PIECE_SIZE,
                "a record fits a piece");
 

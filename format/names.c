@@ -225,6 +225,16 @@ pf_symbols_frame(const pf_symbols *symbols, uint32_t id)
     return at;
 }
 
+bool
+pf_symbols_complete(const pf_symbols *s)
+{
+    for (size_t i = 0; i < s->n_frames; i++)
+        if (map_find(&s->string_map, s->frame[i].file) == UINT32_MAX ||
+            map_find(&s->string_map, s->frame[i].func) == UINT32_MAX)
+            return false;
+    return true;
+}
+
 /* Strings of frames that did not arrive: the two told behind the last. */
 static pr_code
 tell_frame(const pf_symbols *s, const pr_frame *frame, pr_sink *sink,
@@ -233,10 +243,6 @@ tell_frame(const pf_symbols *s, const pr_frame *frame, pr_sink *sink,
     pr_frame f = *frame;
     f.file = map_find(&s->string_map, frame->file);
     f.func = map_find(&s->string_map, frame->func);
-    if ((f.file == UINT32_MAX || f.func == UINT32_MAX) && !s->holes)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "a frame names string %" PRIu32 ", which does not exist",
-                       f.file == UINT32_MAX ? frame->file : frame->func);
     if (f.file == UINT32_MAX)
         f.file = (uint32_t)s->n_strings;
     if (f.func == UINT32_MAX)

@@ -100,6 +100,9 @@ void pf_symbols_release(pf_symbols *symbols);
 /* Are strings and frames the same, but for first lines? */
 bool pf_symbols_equal(const pf_symbols *a, const pf_symbols *b);
 
+/* Does every frame name strings that are there? */
+bool pf_symbols_complete(const pf_symbols *symbols);
+
 /* The number by arrival of a frame of the file; if the file has holes, that
  * of the frame "<lost>"; otherwise UINT32_MAX. */
 uint32_t pf_symbols_frame(const pf_symbols *symbols, uint32_t id);

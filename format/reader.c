@@ -182,6 +182,18 @@ sum_stock(pf_reader *r)
         info->bytes_records = info->bytes_compressed;
 }
 
+/* A frame whose names are not there is told with "<lost>" for them. */
+static void
+check_names(pf_reader *r)
+{
+    pf_symbols *symbols = &r->names.symbols;
+    if (symbols->holes || pf_symbols_complete(symbols))
+        return;
+    symbols->holes = true;
+    pf_fault_add(r, PR_DAMAGED, PR_NO_OFFSET,
+                 "a frame names a string that does not exist");
+}
+
 static void
 fill_info(pf_reader *r)
 {
@@ -220,6 +232,7 @@ pf_reader_open(const char *path, pf_reader **ret, pr_err *err)
         pf_reader_free(r);
         return code;
     }
+    check_names(r);
     fill_info(r);
     *ret = r;
     return PR_OK;

@@ -67,7 +67,6 @@ index_parse(uint8_t *p, size_t n, bool swapped, pf_index *index, pr_err *err)
 {
     if (memcmp(p, PF_INDEX_MAGIC, 4) != 0 || !index_is_whole(p, n, swapped))
         return PR_END;
-    index->rewrite = p[PF_INDEX_REWRITE];
     if (p[PF_INDEX_READ] > PF_INDEX_VERSION)
         return PR_FAIL(err, PR_NEWER, 0, index->at,
                        "the index needs a reader of version %u, this is "
