@@ -270,6 +270,12 @@ guard_word(const rec_unwinder *u, size_t piece)
     return p ? rec_u32(p) : UINT32_MAX;
 }
 
+uint32_t
+rec_look_cpu(const rec_unwinder *u, const rec_read *r)
+{
+    return guard_word(u, r->before);
+}
+
 static bool
 guard_holds(const rec_unwinder *u, const rec_read *r)
 {
@@ -373,6 +379,30 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
         f.status |= PR_ON_CPU;
     return accept(u, t, &f, t->asleep ? PR_COUNT_SLEEPING : PR_COUNT_PROVEN,
                   err);
+}
+
+/* ---- stopped ---- */
+
+/* Its state letter says only that it is stopped: the holder of the GIL ran, of
+ * the others the time they ran since the last look tells. */
+pr_code
+rec_look_stopped(rec_unwinder *u, rec_thread *t, pr_err *err)
+{
+    rec_read r;
+    found f = {0};
+    pr_code code = read_thread(u, t, 0, &r, err);
+    if (code != PR_OK)
+        return code;
+    code = take_stack(u, t, &r, &f, NULL);
+    if (rec_is_fatal(code))
+        return PR_FAIL(err, code, 0, PR_NO_OFFSET, "cannot read thread");
+    if (code != PR_OK) {
+        u->listed_ms = 0;
+        return rec_look_lose(u, t, reason_of(code), err);
+    }
+    if (t->ran)
+        f.status |= PR_ON_CPU;
+    return accept(u, t, &f, PR_COUNT_STOPPED, err);
 }
 
 /* ---- no proof: from another CPU ---- */

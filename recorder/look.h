@@ -79,6 +79,13 @@ pr_code rec_look_still(rec_unwinder *unwinder, rec_thread *thread,
 pr_code rec_look(rec_unwinder *unwinder, rec_thread *thread, rec_looked *ret,
                  pr_err *err);
 
+/* The target is stopped. */
+pr_code rec_look_stopped(rec_unwinder *unwinder, rec_thread *thread,
+                         pr_err *err);
+
+/* The CPU that a guard read before a thread says it is on. */
+uint32_t rec_look_cpu(const rec_unwinder *unwinder, const rec_read *read);
+
 /* The thread did not move since it was seen last. */
 pr_code rec_look_stay(rec_unwinder *unwinder, rec_thread *thread, bool refresh,
                       pr_err *err);

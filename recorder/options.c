@@ -101,8 +101,11 @@ typedef struct word {
     int value;
 } word;
 
-static const word strategies[] = {
-    {"auto", REC_AUTO}, {"remote", REC_REMOTE}, {NULL, 0}};
+static const word strategies[] = {{"auto", REC_AUTO},
+                                  {"colocated", REC_COLOCATED},
+                                  {"remote", REC_REMOTE},
+                                  {"blocking", REC_BLOCKING},
+                                  {NULL, 0}};
 static const word thread_words[] = {{"all", REC_THREADS_ALL},
                                     {"main", REC_THREADS_MAIN},
                                     {"gil", REC_THREADS_GIL},
@@ -144,6 +147,7 @@ enum {
     OPTION_OPCODES,
     OPTION_MAX_DEPTH,
     OPTION_STRATEGY,
+    OPTION_BLOCKING,
     OPTION_REALTIME,
     OPTION_STATS,
     OPTION_DEBUG,
@@ -167,6 +171,7 @@ static const struct option long_options[] = {
     {"opcodes", no_argument, NULL, OPTION_OPCODES},
     {"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
     {"strategy", required_argument, NULL, OPTION_STRATEGY},
+    {"blocking", no_argument, NULL, OPTION_BLOCKING},
     {"realtime", no_argument, NULL, OPTION_REALTIME},
     {"stats", no_argument, NULL, OPTION_STATS},
     {"debug", no_argument, NULL, OPTION_DEBUG},
@@ -208,7 +213,11 @@ rec_options_help(void)
            "middle is left out\n"
            "\n"
            "how\n"
-           "      --strategy HOW    auto, remote\n"
+           "      --strategy HOW    auto, colocated (what is not proven is "
+           "lost),\n"
+           "                        remote (never on the target's CPU), "
+           "blocking\n"
+           "      --blocking        stop the target for each sample\n"
            "      --realtime        SCHED_FIFO for the sampler\n"
            "      --fsync           let the file survive a power cut\n"
            "      --label KEY=VALUE kept in the file; may be repeated\n"
@@ -338,6 +347,9 @@ take_flag(rec_options *o, int option)
         break;
     case OPTION_OPCODES:
         o->unwinder.opcodes = 1;
+        break;
+    case OPTION_BLOCKING:
+        o->unwinder.strategy = REC_BLOCKING;
         break;
     case OPTION_REALTIME:
         o->realtime = true;

@@ -300,6 +300,15 @@ adjoin(const rec_source *s, const rec_raw *outer, const rec_raw *inner)
            inner->address == s->chunk[inner->chunk].address + CHUNK_HEAD;
 }
 
+/* The first frame of a thread lies at the start of its first chunk, behind
+ * the slot that push_chunk() leaves out so that the chunk is never freed. */
+static bool
+begins(const rec_source *s, const rec_raw *outermost)
+{
+    return outermost->chunk == 0 &&
+           outermost->address == s->chunk[0].address + CHUNK_HEAD + 8;
+}
+
 static pr_code
 check_neighbours(const rec_walker *w, const rec_source *source, pr_err *err)
 {
@@ -308,7 +317,7 @@ check_neighbours(const rec_walker *w, const rec_source *source, pr_err *err)
         const rec_raw *raw = &w->raw[i];
         if (raw->chunk == NO_CHUNK)
             continue;
-        if (outer && !adjoin(source, outer, raw))
+        if (outer ? !adjoin(source, outer, raw) : !begins(source, raw))
             return PR_FAIL(err, PR_TORN, 0, raw->address,
                            "gap between two frames");
         outer = raw;

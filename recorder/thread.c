@@ -5,8 +5,10 @@
 #include "recorder/thread.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -14,6 +16,7 @@ enum {
     THREADS_MAX = 8192,
     INTERP_SPAN_MAX = 16384,
     GIL_BYTES = 64,
+    DESCRIPTORS_LEFT = 64,
     RSEQ_CPU_ID = 4, /* offset in struct rseq (linux/rseq.h) */
     /* tstate._status, 3.12 on (Include/cpython/pystate.h) */
     STATUS_CLEARED = 1 << 6,
@@ -95,6 +98,7 @@ new_thread(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
     t->interp_id = interp_id;
     t->sink_id = PR_NO_THREAD;
     t->schedstat_fd = t->stat_fd = -1;
+    t->keep_below = table->keep_below;
     if (!pr_table_insert(&table->by_key, hash_key(interp_id, tid),
                          (uint32_t)table->n_all)) {
         free(t);
@@ -114,12 +118,25 @@ thread_of(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
                               : table->all[i];
 }
 
+/* With thousands of threads the limit of descriptors may be reached: some are
+ * left for everybody else. */
+static int
+descriptors_to_keep(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX)
+        return INT_MAX;
+    return (int)limit.rlim_cur - DESCRIPTORS_LEFT;
+}
+
 pr_code
 rec_threads_init(rec_threads_table *table, const rec_process *process,
                  const rec_runtime *runtime, rec_memory *memory, pr_err *err)
 {
-    *table = (rec_threads_table){
-        .process = process, .runtime = runtime, .memory = memory};
+    *table = (rec_threads_table){.process = process,
+                                 .runtime = runtime,
+                                 .memory = memory,
+                                 .keep_below = descriptors_to_keep()};
     return rec_window_init(&table->window, memory, err);
 }
 
@@ -521,16 +538,19 @@ open_task_file(pid_t pid, pid_t tid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The file of a thread, kept open; 0: the thread is gone. */
+/* A file of a thread, kept open if it may be; 0: the thread is gone. */
 static size_t
-read_task_file(int *fd, pid_t pid, pid_t tid, const char *name, char *to,
-               size_t size)
+read_task_file(const rec_thread *t, int *kept, pid_t pid, const char *name,
+               char *to, size_t size)
 {
-    if (*fd < 0)
-        *fd = open_task_file(pid, tid, name);
-    if (*fd < 0)
+    int fd = *kept >= 0 ? *kept : open_task_file(pid, t->host, name);
+    if (fd < 0)
         return 0;
-    ssize_t n = pread(*fd, to, size - 1, 0);
+    ssize_t n = pread(fd, to, size - 1, 0);
+    if (fd < t->keep_below)
+        *kept = fd;
+    else
+        close(fd);
     if (n <= 0)
         return 0;
     to[n] = '\0';
@@ -541,7 +561,7 @@ bool
 rec_thread_ran(rec_thread *t, pid_t pid, bool *ret_ran)
 {
     char text[128];
-    if (!read_task_file(&t->schedstat_fd, pid, t->host, "schedstat", text,
+    if (!read_task_file(t, &t->schedstat_fd, pid, "schedstat", text,
                         sizeof text))
         return false;
     char *p = text;
@@ -573,7 +593,7 @@ bool
 rec_thread_state(rec_thread *t, pid_t pid)
 {
     char text[512];
-    if (!read_task_file(&t->stat_fd, pid, t->host, "stat", text, sizeof text))
+    if (!read_task_file(t, &t->stat_fd, pid, "stat", text, sizeof text))
         return false;
     const char *p = strrchr(text, ')'); /* the name may hold any byte */
     if (!p || p[1] != ' ' || !p[2])

@@ -44,6 +44,7 @@ typedef struct rec_thread {
     uint32_t cpu;  /* where it was last */
 
     int schedstat_fd, stat_fd; /* or -1 */
+    int keep_below;            /* descriptors from here on are not kept open */
     uint64_t run_ns, n_runs;   /* of the last look at schedstat */
     bool ran;    /* since the look at schedstat before the last one */
     bool asleep; /* and it has not run since n_runs */
@@ -79,6 +80,7 @@ typedef struct rec_threads_table {
     size_t n_all, cap_all;
     rec_thread **live; /* those in the lists at the last look */
     size_t n_live, cap_live;
+    int keep_below;     /* of each thread */
     pr_table by_key;    /* (interpreter, tid) -> all */
     pr_table by_tstate; /* -> live */
     rec_window window;

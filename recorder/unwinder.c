@@ -6,7 +6,7 @@
 #include "recorder/look.h"
 #include "recorder/tick.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -122,6 +122,7 @@ rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts, pr_sink *sink,
     u->walker.native = opts->native != 0;
     u->walker.opcodes = opts->opcodes != 0;
     rec_memory_init(&u->memory, pid);
+    rec_pause_init(&u->pause, pid);
     rec_teller_init(&u->teller, sink);
     pr_code code = open_parts(u, pid, err);
     if (code != PR_OK) {
@@ -137,6 +138,7 @@ rec_unwinder_free(rec_unwinder *u)
 {
     if (!u)
         return;
+    rec_pause_release(&u->pause);
     rec_teller_release(&u->teller);
     rec_threads_release(&u->table);
     rec_codes_free(u->codes);
@@ -383,6 +385,42 @@ run_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
     return look_at_all(u, ret_broken, err);
 }
 
+static pr_code
+look_at_stopped(rec_unwinder *u, pr_err *err)
+{
+    rec_thread *likely;
+    rec_read read;
+    pr_code code = open_pass(u, &likely, &read, err);
+    if (code == PR_OK)
+        code = begin(u, err);
+    for (size_t i = 0; code == PR_OK && i < u->table.n_live; i++)
+        if (u->table.live[i]->wanted)
+            code = rec_look_stopped(u, u->table.live[i], err);
+    return code;
+}
+
+/* Stop the target, from the CPU of the thread that most likely runs: from
+ * another one, a running thread gets on until its next system call ends. */
+static pr_code
+run_stopped(rec_unwinder *u, int *ret_next, pr_err *err)
+{
+    rec_thread *likely;
+    rec_read read;
+    pr_code code = open_pass(u, &likely, &read, err);
+    if (code != PR_OK)
+        return code;
+    uint32_t cpu = likely ? rec_look_cpu(u, &read) : UINT32_MAX;
+    if (!u->last && cpu <= INT_MAX && (int)cpu != u->cpu) {
+        *ret_next = (int)cpu;
+        return PR_OK;
+    }
+    code = rec_pause_stop(&u->pause, err);
+    if (code == PR_OK)
+        code = look_at_stopped(u, err);
+    rec_pause_resume(&u->pause);
+    return code;
+}
+
 /* Where the tick should go on: at the holder of a GIL first, because it is a
  * witness for the others. */
 static int
@@ -391,7 +429,7 @@ next_cpu(const rec_unwinder *u)
     int next = REC_NO_CPU;
     for (size_t i = 0; i < u->table.n_live; i++) {
         const rec_thread *t = u->table.live[i];
-        if (!t->wanted || t->cpu > INT32_MAX)
+        if (!t->wanted || t->cpu > INT_MAX)
             continue;
         const rec_gil *gil = &u->table.interp[t->interp].gil;
         if (gil->address && gil->locked && gil->holder == t->tstate)
@@ -534,6 +572,10 @@ rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
     if (code != PR_OK || u->detached)
         return code;
     pr_err why = PR_ERR_INIT;
+    if (u->opts.strategy == REC_BLOCKING && !u->silent) {
+        code = run_stopped(u, ret_next, &why);
+        return code == PR_OK ? PR_OK : recover(u, code, &why, err);
+    }
     code = try_pass(u, &why);
     if (code != PR_OK)
         return recover(u, code, &why, err);
