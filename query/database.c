@@ -268,6 +268,7 @@ static const struct shape {
     {"node", "id, parent_id, last_id, function_id, line"},
     {"run", "thread_id, node_id, status, t0_us, t1_us, n, weight_us"},
     {"node_self", "node_id, thread_id, status, n, weight_us"},
+    {"function_total", "function_id, self_n, self_us, total_n, total_us"},
 };
 
 /* D1: each is a table, not a view or a virtual table that looks like one. */

@@ -349,6 +349,38 @@ make_plain(q_database *database, const q_query *query, char **ret, pr_err *err)
     return PR_OK;
 }
 
+/* Is it about all samples, by function, and are the sums there? */
+static pr_code
+is_ready(q_database *database, const q_query *query, bool *ret, pr_err *err)
+{
+    int64_t ready = 0;
+    pr_code rc = PR_OK;
+    if (query->verb == Q_TOP && query->level == Q_FUNCTION && !query->where &&
+        !query->thread.text && !query->has_range)
+        rc = q_database_integer(database,
+                                "SELECT EXISTS (SELECT 1 FROM function_total)",
+                                &ready, err);
+    if (rc == PR_OK)
+        *ret = ready != 0;
+    return rc;
+}
+
+static pr_code
+make_ready(q_database *database, const q_query *query, q_plan *plan,
+           pr_err *err)
+{
+    plan->shape = Q_SHAPE_READY;
+    plan->samples =
+        sqlite3_mprintf("SELECT 0, sum(samples), (SELECT value FROM meta"
+                        " WHERE key = 'weight_us') FROM thread");
+    if (!plan->samples)
+        return no_memory(err);
+    return make_answer(database, query,
+                       "(SELECT function_id AS a, * FROM function_total"
+                       " WHERE total_n > 0)",
+                       &plan->answer, err);
+}
+
 static pr_code
 make_folded(q_database *database, const q_query *query, q_plan *plan,
             pr_err *err)
@@ -370,9 +402,16 @@ q_plan_make(q_database *database, const q_query *query, q_plan *ret,
             pr_err *err)
 {
     q_plan plan = {Q_SHAPE_PLAIN, NULL, NULL, NULL, NULL};
-    bool plain = query->verb == Q_THREADS || query->verb == Q_SUMMARY;
-    pr_code rc = plain ? make_plain(database, query, &plan.answer, err)
-                       : make_folded(database, query, &plan, err);
+    bool ready = false;
+    pr_code rc = is_ready(database, query, &ready, err);
+    if (rc != PR_OK)
+        return rc;
+    if (query->verb == Q_THREADS || query->verb == Q_SUMMARY)
+        rc = make_plain(database, query, &plan.answer, err);
+    else if (ready)
+        rc = make_ready(database, query, &plan, err);
+    else
+        rc = make_folded(database, query, &plan, err);
     if (rc != PR_OK) {
         q_plan_release(&plan);
         return rc;

@@ -4,7 +4,8 @@
  * Most questions take three statements and a fold between them: the samples
  * they are about, by node; the nodes with their keys; and, over the table
  * that the fold fills, the answer.  The texts hold all values and run as they
- * are in any SQLite, which is what "explain" shows.
+ * are in any SQLite, which is what "explain" shows.  What is asked most, top
+ * of all samples, has its sums in the database and needs no fold.
  */
 #ifndef QUERY_PLAN_H
 #define QUERY_PLAN_H
@@ -14,13 +15,15 @@
 
 typedef enum q_shape {
     Q_SHAPE_PLAIN = 0, /* only `answer` is there */
+    Q_SHAPE_READY,     /* `samples` and `answer`: the database has the sums */
     Q_SHAPE_FLAT,      /* q_fold_flat() */
     Q_SHAPE_TREE       /* q_fold_tree() */
 } q_shape;
 
 typedef struct q_plan {
     q_shape shape;
-    char *samples; /* (node_id, n, weight_us) in order of node_id */
+    char *samples; /* (node_id, n, weight_us) in order of node_id; if the sums
+                    * are ready, one row with those of all samples */
     char *nodes;   /* what the fold of the shape wants */
     char *answer;  /* over the table; :all is the number of samples */
     char *table;   /* temp.answer1, with the columns of Q_ANSWER_COLUMNS */

@@ -74,6 +74,20 @@ fold_nodes(q_database *database, const q_plan *plan, const q_weights *weights,
     return rc;
 }
 
+/* Of all samples, where the database has the sums. */
+static pr_code
+read_sums(q_database *database, const q_plan *plan, q_amount *ret_all,
+          pr_err *err)
+{
+    q_weights weights = {0};
+    pr_code rc = read_samples(database, plan, &weights, err);
+    if (rc != PR_OK)
+        return rc;
+    *ret_all = weights.before[weights.len];
+    q_weights_release(&weights);
+    return PR_OK;
+}
+
 /* Samples and nodes into the table; *ret_all is what the question is about. */
 static pr_code
 fold(q_database *database, const q_plan *plan, q_amount *ret_all, pr_err *err)
@@ -174,17 +188,20 @@ static pr_code
 explain(q_database *database, const char *text, const q_plan *plan,
         q_result **ret, pr_err *err)
 {
-    char *sql =
-        plan->shape == Q_SHAPE_PLAIN
-            ? sqlite3_mprintf("SELECT 'answer' AS step, %Q AS sql",
-                              plan->answer)
-            : sqlite3_mprintf(
-                  "SELECT 'samples' AS step, %Q AS sql"
-                  " UNION ALL SELECT 'nodes', %Q UNION ALL SELECT 'answer', %Q",
-                  plan->samples, plan->nodes, plan->answer);
+    sqlite3_str *sql = sqlite3_str_new(database->sqlite);
+    if (plan->samples)
+        sqlite3_str_appendf(sql,
+                            "SELECT 'samples' AS step, %Q AS sql UNION ALL ",
+                            plan->samples);
+    if (plan->nodes)
+        sqlite3_str_appendf(sql, "SELECT 'nodes' AS step, %Q AS sql UNION ALL ",
+                            plan->nodes);
+    sqlite3_str_appendf(sql, "SELECT 'answer' AS step, %Q AS sql",
+                        plan->answer);
+    char *steps = sqlite3_str_finish(sql);
     sqlite3_stmt *stmt;
-    pr_code rc = q_database_prepare(database, sql, &stmt, err);
-    sqlite3_free(sql);
+    pr_code rc = q_database_prepare(database, steps, &stmt, err);
+    sqlite3_free(steps);
     if (rc != PR_OK)
         return rc;
     q_result *result;
@@ -203,7 +220,9 @@ run_plan(q_database *database, const char *text, q_plan *plan, q_result **ret,
     if (plan->shape == Q_SHAPE_PLAIN)
         return answer(database, text, plan, NULL, ret, err);
     q_amount all;
-    pr_code rc = fold(database, plan, &all, err);
+    pr_code rc = plan->shape == Q_SHAPE_READY
+                     ? read_sums(database, plan, &all, err)
+                     : fold(database, plan, &all, err);
     if (rc != PR_OK)
         return rc;
     return answer(database, text, plan, &all, ret, err);

@@ -1,6 +1,9 @@
 /*
  * schema.h - the SQLite tables between converter and query (spec/schema.md
  * describes each column).  The numbers and the SQL text, nothing else.
+ *
+ * function_total is the answer to the commonest question, of all samples; if
+ * it is empty the answer is worked out from node and node_self.
  */
 #ifndef PYREC_SCHEMA_H
 #define PYREC_SCHEMA_H
@@ -36,6 +39,9 @@
     " thread_id INTEGER NOT NULL, status INTEGER NOT NULL,"                  \
     " n INTEGER NOT NULL, weight_us INTEGER NOT NULL,"                       \
     " PRIMARY KEY(node_id, thread_id, status)) WITHOUT ROWID;"               \
+    "CREATE TABLE function_total(function_id INTEGER PRIMARY KEY,"           \
+    " self_n INTEGER NOT NULL, self_us INTEGER NOT NULL,"                    \
+    " total_n INTEGER NOT NULL, total_us INTEGER NOT NULL);"                 \
     "CREATE TABLE event(id INTEGER PRIMARY KEY, kind TEXT NOT NULL,"         \
     " thread_id INTEGER, t0_us INTEGER NOT NULL, t1_us INTEGER NOT NULL,"    \
     " detail TEXT);"                                                         \

@@ -28,7 +28,9 @@ static const char rows[] =
     " (2, 1, 3, 2, 2, 2, 5, 1, 1, 1), (3, 2, 3, 3, 3, 1, 1, 0, 0, 1);"
     "INSERT INTO run VALUES(1, 1, 2, 35, 0, 5000, 6, 6000),"
     " (2, 2, 3, 8, 0, 2000, 3, 3000);"
-    "INSERT INTO node_self VALUES(2, 1, 35, 6, 6000), (3, 2, 8, 3, 3000);";
+    "INSERT INTO node_self VALUES(2, 1, 35, 6, 6000), (3, 2, 8, 3, 3000);"
+    "INSERT INTO function_total VALUES(1, 3, 3000, 9, 9000),"
+    " (2, 6, 6000, 9, 9000);";
 
 /* A file of this process that nobody else can name. */
 static void

@@ -69,6 +69,92 @@ make_samples(unsigned seed)
     }
 }
 
+/* --- counting by hand --- */
+
+typedef int (*chooser)(const sample *);
+
+static int
+all(const sample *s)
+{
+    (void)s;
+    return 1;
+}
+
+static int
+with_gil(const sample *s)
+{
+    return s->status & 1;
+}
+
+static int
+idle_of_t2(const sample *s)
+{
+    return (s->status & 7) == 0 && s->thread == 2;
+}
+
+static int
+main_with_gil(const sample *s)
+{
+    return (s->status & 32 || s->thread == 0) && s->status & 1;
+}
+
+static int
+in_range(const sample *s)
+{
+    return s->time_us >= 30000 && s->time_us < 90000;
+}
+
+static int64_t
+count_by_hand(chooser choose, int (*key)(int frame), count counts[KEYS])
+{
+    int64_t n = 0;
+    memset(counts, 0, KEYS * sizeof *counts);
+    for (int i = 0; i < SAMPLES; i++) {
+        const sample *s = &samples[i];
+        if (!choose(s))
+            continue;
+        n++;
+        if (s->depth == 0)
+            continue; /* counts for the whole and for no key */
+        count *self = &counts[key(s->frame[s->depth - 1])];
+        self->self++;
+        self->self_us += s->weight_us;
+        int seen[KEYS] = {0};
+        for (int d = 0; d < s->depth; d++) {
+            int k = key(s->frame[d]);
+            if (seen[k]++)
+                continue;
+            counts[k].total++;
+            counts[k].total_us += s->weight_us;
+        }
+    }
+    return n;
+}
+
+/* Edges caller -> callee, once a sample; caller FUNCTIONS is the root. */
+static void
+count_edges_by_hand(count edges[FUNCTIONS + 1][FUNCTIONS])
+{
+    memset(edges, 0, (FUNCTIONS + 1) * sizeof *edges);
+    for (int i = 0; i < SAMPLES; i++) {
+        const sample *s = &samples[i];
+        int seen[FUNCTIONS + 1][FUNCTIONS] = {{0}};
+        for (int d = 0; d < s->depth; d++) {
+            int caller = d ? function_of(s->frame[d - 1]) : FUNCTIONS;
+            int callee = function_of(s->frame[d]);
+            count *e = &edges[caller][callee];
+            if (!seen[caller][callee]++) {
+                e->total++;
+                e->total_us += s->weight_us;
+            }
+            if (d == s->depth - 1) {
+                e->self++;
+                e->self_us += s->weight_us;
+            }
+        }
+    }
+}
+
 /* --- the database of the samples --- */
 
 static int
@@ -148,6 +234,22 @@ put_names(sqlite3 *s)
             i + 1, i + 100, i, i == 0);
 }
 
+static void
+put_totals(sqlite3 *s)
+{
+    count counts[KEYS];
+    count_by_hand(all, function_of, counts);
+    int64_t weight_us = 0;
+    for (int i = 0; i < SAMPLES; i++)
+        weight_us += samples[i].weight_us;
+    for (int i = 0; i < FUNCTIONS; i++)
+        put(s, "INSERT INTO function_total VALUES(%d, %lld, %lld, %lld, %lld)",
+            i + 1, counts[i].self, counts[i].self_us, counts[i].total,
+            counts[i].total_us);
+    put(s, "UPDATE thread SET samples = %d WHERE id = 1", SAMPLES);
+    put(s, "INSERT INTO meta VALUES('weight_us', %lld)", weight_us);
+}
+
 static q_database *
 open_random(fixture *f, unsigned seed)
 {
@@ -157,98 +259,14 @@ open_random(fixture *f, unsigned seed)
     fixture_sql(s, "BEGIN");
     put_names(s);
     put_nodes(s);
+    if (seed % 2) /* may be empty */
+        put_totals(s);
     fixture_sql(s, "CREATE INDEX node_parent ON node(parent_id);"
                    "INSERT INTO node_self SELECT node_id, thread_id, status,"
                    " sum(n), sum(weight_us) FROM run GROUP BY 1, 2, 3;"
                    "COMMIT");
     sqlite3_close(s);
     return fixture_open(f);
-}
-
-/* --- counting by hand --- */
-
-typedef int (*chooser)(const sample *);
-
-static int
-all(const sample *s)
-{
-    (void)s;
-    return 1;
-}
-
-static int
-with_gil(const sample *s)
-{
-    return s->status & 1;
-}
-
-static int
-idle_of_t2(const sample *s)
-{
-    return (s->status & 7) == 0 && s->thread == 2;
-}
-
-static int
-main_waiting_or_not(const sample *s)
-{
-    return (s->status & 32 || s->thread == 0) && s->status & 1;
-}
-
-static int
-in_range(const sample *s)
-{
-    return s->time_us >= 30000 && s->time_us < 90000;
-}
-
-static int64_t
-count_by_hand(chooser choose, int (*key)(int frame), count counts[KEYS])
-{
-    int64_t n = 0;
-    memset(counts, 0, KEYS * sizeof *counts);
-    for (int i = 0; i < SAMPLES; i++) {
-        const sample *s = &samples[i];
-        if (!choose(s))
-            continue;
-        n++;
-        if (s->depth == 0)
-            continue; /* counts for the whole and for no key */
-        count *self = &counts[key(s->frame[s->depth - 1])];
-        self->self++;
-        self->self_us += s->weight_us;
-        int seen[KEYS] = {0};
-        for (int d = 0; d < s->depth; d++) {
-            int k = key(s->frame[d]);
-            if (seen[k]++)
-                continue;
-            counts[k].total++;
-            counts[k].total_us += s->weight_us;
-        }
-    }
-    return n;
-}
-
-/* Edges caller -> callee, once a sample; caller FUNCTIONS is the root. */
-static void
-count_edges_by_hand(count edges[FUNCTIONS + 1][FUNCTIONS])
-{
-    memset(edges, 0, (FUNCTIONS + 1) * sizeof *edges);
-    for (int i = 0; i < SAMPLES; i++) {
-        const sample *s = &samples[i];
-        int seen[FUNCTIONS + 1][FUNCTIONS] = {{0}};
-        for (int d = 0; d < s->depth; d++) {
-            int caller = d ? function_of(s->frame[d - 1]) : FUNCTIONS;
-            int callee = function_of(s->frame[d]);
-            count *e = &edges[caller][callee];
-            if (!seen[caller][callee]++) {
-                e->total++;
-                e->total_us += s->weight_us;
-            }
-            if (d == s->depth - 1) {
-                e->self++;
-                e->self_us += s->weight_us;
-            }
-        }
-    }
 }
 
 /* --- comparing --- */
@@ -356,6 +374,8 @@ totals_are_what_counting_every_sample_gives(void **state)
         check(d, "top by self", "self_samples", all, function_of, row_function);
         check(d, "top by total", "total_samples", all, function_of,
               row_function);
+        check(d, "top thread t* by total", "total_samples", all, function_of,
+              row_function);
         check(d, "lines by self", "self_samples", all, frame_of, row_frame);
         check(d, "lines by total", "total_samples", all, frame_of, row_frame);
         check(d, "files by total", "total_samples", all, file_of, row_file);
@@ -363,7 +383,7 @@ totals_are_what_counting_every_sample_gives(void **state)
               row_function);
         check(d, "top where idle thread t2", "self_samples", idle_of_t2,
               function_of, row_function);
-        check(d, "top where main and gil", "self_samples", main_waiting_or_not,
+        check(d, "top where main and gil", "self_samples", main_with_gil,
               function_of, row_function);
         check(d, "lines between 30ms and 90ms", "self_samples", in_range,
               frame_of, row_frame);
@@ -647,6 +667,43 @@ explain_shows_sql_that_runs(void **state)
 /* A question costs a constant number of steps per row.  With a correlated
  * subquery instead of prefix sums it was thousands. */
 static void
+sums_that_are_ready_are_used_and_titled(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(&f, FIXTURE_ROWS
+                  "INSERT INTO function_total VALUES(1, 0, 0, 10, 10000),"
+                  " (2, 2, 2000, 6, 6000), (3, 8, 8000, 8, 8000);"
+                  "INSERT INTO meta VALUES('weight_us', 10000);");
+    q_database *d = fixture_open(&f);
+    pr_err err = PR_ERR_INIT;
+    q_result *ready = ask(d, "top by name"),
+             *folded = ask(d, "top thread * by name");
+    assert_int_equal(d->n_answers, 1); /* one of them needed a table */
+    for (;;) {
+        pr_code rc = q_result_next(ready, &err);
+        assert_int_equal(q_result_next(folded, &err), rc);
+        if (rc != PR_OK)
+            break;
+        for (size_t i = 0; i < q_result_columns(ready); i++) {
+            q_value a = q_result_value(ready, i), b = q_result_value(folded, i);
+            assert_int_equal(a.type, b.type);
+            assert_true(a.integer == b.integer && a.real == b.real &&
+                        a.len == b.len);
+        }
+    }
+    assert_non_null(
+        strstr(q_result_title(ready), ": 10 of 10 samples, 0.010 s"));
+    assert_non_null(
+        strstr(q_result_title(folded), ": 10 of 10 samples, 0.010 s"));
+    q_result_free(ready);
+    q_result_free(folded);
+    q_close(d);
+    fixture_end(&f);
+}
+
+static void
 the_cost_follows_the_number_of_nodes(void **state)
 {
     (void)state;
@@ -690,6 +747,7 @@ main(void)
         cmocka_unit_test(threads_and_summary_add_up),
         cmocka_unit_test(files_and_kinds_choose_rows_not_samples),
         cmocka_unit_test(explain_shows_sql_that_runs),
+        cmocka_unit_test(sums_that_are_ready_are_used_and_titled),
         cmocka_unit_test(the_cost_follows_the_number_of_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
