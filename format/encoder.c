@@ -230,7 +230,6 @@ enter_segment(pf_encoder *e, pf_lane *lane, uint64_t time_us, pr_err *err)
     if (!pr_grow(&e->base, &e->cap_bases, e->n_bases + 1, sizeof *e->base))
         return no_memory(err);
     if (e->n_bases == 0) {
-        e->opened_us = time_us;
         e->close_us = time_us > UINT64_MAX - e->checkpoint_us
                           ? UINT64_MAX
                           : time_us + e->checkpoint_us;
@@ -288,7 +287,7 @@ put_run(pf_encoder *e, pf_lane *lane, const pr_delta *d, uint32_t *done,
         return no_memory(err);
     uint32_t i = *done;
     uint8_t *p = run->p + run->n;
-    const uint8_t *stop = run->p + RUN_BYTES;
+    const uint8_t *stop = run->p + run->cap - PAIR_MAX;
     uint64_t last = lane->last_us;
     for (; i < d->n && p <= stop && d->time_us[i] < e->close_us; i++) {
         p = pf_put_varint(p, d->time_us[i] - last);
@@ -324,7 +323,8 @@ pf_encoder_put(pf_encoder *e, const pr_delta *delta, const pf_change *change,
                          : put_run(e, lane, delta, &i, err);
         if (rc != PR_OK)
             return rc;
-        i += own;
+        if (own)
+            i++;
     }
     uint64_t n = i - *done;
     e->samples += n;

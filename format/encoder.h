@@ -49,8 +49,7 @@ typedef struct pf_encoder {
     uint64_t number;
     pf_base *base; /* in order of first record */
     size_t n_bases, cap_bases;
-    uint64_t opened_us; /* time of the first sample put in */
-    uint64_t close_us;  /* a sample from here on belongs to the next one */
+    uint64_t close_us; /* a sample from here on belongs to the next one */
     uint64_t first_us, last_us;
     uint64_t samples;
     /* the whole profile */
