@@ -1,0 +1,28 @@
+/*
+ * dump.h - what all threads do at one moment, for people or as JSON.
+ *
+ * A sink: it keeps the last stack of each thread and writes them out when it
+ * is finished.  Of one tick that is the state of the process.
+ */
+#ifndef RECORDER_DUMP_H
+#define RECORDER_DUMP_H
+
+#include <pyrec/unwinder.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Look at the process until each thread was seen or some tries went by, and
+ * write what was seen to `to`.  Codes as rec_unwinder_open(). */
+pr_code rec_dump_process(pid_t pid, const rec_unwinder_opts *opts, FILE *to,
+                         bool json, pr_err *err);
+
+/* The sink alone; `to` stays the caller's. */
+pr_code rec_dump_new(FILE *to, bool json, pr_sink **ret, pr_err *err);
+
+/* What the output says about the process. */
+void rec_dump_set_target(pr_sink *dump, const rec_target *target);
+
+/* Was each thread that was told also sampled? */
+bool rec_dump_is_whole(const pr_sink *dump);
+
+#endif

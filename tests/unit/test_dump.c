@@ -1,0 +1,195 @@
+/*
+ * test_dump.c - what is written of a made-up process, as text and JSON.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "recorder/dump.h"
+#include "recorder/quote.h"
+
+typedef struct output {
+    char *text;
+    size_t len;
+    FILE *to;
+} output;
+
+static void
+begin_output(output *o)
+{
+    o->to = open_memstream(&o->text, &o->len);
+    assert_non_null(o->to);
+}
+
+static void
+expect_output(output *o, const char *want)
+{
+    fclose(o->to);
+    assert_string_equal(o->text, want);
+    free(o->text);
+}
+
+static void
+tell_string(pr_sink *sink, const char *bytes, size_t len)
+{
+    assert_int_equal(sink->ops->string(sink, bytes, len, NULL), PR_OK);
+}
+
+/* Two threads: one in main() -> "wo\nrk" -> <native>, then the same without
+ * the innermost frame; one that was never seen. */
+static void
+tell_process(pr_sink *sink)
+{
+    static const rec_target target = {
+        .pid = 42, .python = {3, 14, 1}, .free_threaded = 0};
+    const pr_frame frames[] = {
+        {0, 1, 10, 11, 4, 9, 7, 100},
+        {0, 2, 20, 20, PR_NO_LINE, PR_NO_LINE, 19, PR_NO_OPCODE},
+        {3, 4, PR_NO_LINE, PR_NO_LINE, PR_NO_LINE, PR_NO_LINE, 0,
+         PR_NO_OPCODE}};
+    const pr_thread threads[] = {{51, 1, 0, "", 0}, {50, 0, 1, "Main\x1b", 5}};
+    const uint32_t push[] = {2, 1, 0};
+    const uint64_t time = 5;
+    const uint8_t status = PR_MAIN_THREAD | PR_ON_CPU;
+    rec_dump_set_target(sink, &target);
+    tell_string(sink, "a.py", 4);
+    tell_string(sink, "main", 4);
+    tell_string(sink, "wo\nrk", 5);
+    tell_string(sink, "~", 1);
+    tell_string(sink, "<native>", 8);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(sink->ops->frame(sink, &frames[i], NULL), PR_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(sink->ops->thread(sink, &threads[i], NULL), PR_OK);
+    const pr_delta whole = {1, 0, 3, 1, push, &time, &status};
+    const pr_delta popped = {1, 2, 0, 1, NULL, &time, &status};
+    assert_int_equal(sink->ops->delta(sink, &whole, NULL), PR_OK);
+    assert_int_equal(sink->ops->delta(sink, &popped, NULL), PR_OK);
+    assert_false(rec_dump_is_whole(sink));
+}
+
+static void
+text_shows_the_innermost_frame_first(void **state)
+{
+    (void)state;
+    output o;
+    begin_output(&o);
+    pr_sink *sink;
+    assert_int_equal(rec_dump_new(o.to, false, &sink, NULL), PR_OK);
+    tell_process(sink);
+    assert_int_equal(sink->ops->finish(sink, NULL), PR_OK);
+    expect_output(&o, "process 42: CPython 3.14.1, 2 threads\n"
+                      "\n"
+                      "thread 50 \"Main\\x1b\": main, on CPU\n"
+                      "    wo\\nrk (a.py:20)\n"
+                      "    main (a.py:10)\n"
+                      "\n"
+                      "thread 51 of interpreter 1\n"
+                      "    (its stack would not hold still)\n");
+}
+
+static void
+json_has_all_that_is_known(void **state)
+{
+    (void)state;
+    output o;
+    begin_output(&o);
+    pr_sink *sink;
+    assert_int_equal(rec_dump_new(o.to, true, &sink, NULL), PR_OK);
+    tell_process(sink);
+    assert_int_equal(sink->ops->finish(sink, NULL), PR_OK);
+    expect_output(
+        &o,
+        "{\"pid\":42,\"python\":\"3.14.1\",\"free_threaded\":false,"
+        "\"threads\":[\n"
+        "{\"tid\":50,\"interpreter\":0,\"name\":\"Main\\u001b\","
+        "\"main_thread\":true,\"has_gil\":false,\"on_cpu\":true,"
+        "\"gil_requested\":false,\"has_exception\":false,\"sampled\":true,"
+        "\"frames\":[{\"function\":\"wo\\u000ark\",\"file\":\"a.py\","
+        "\"line\":20,\"end_line\":20},"
+        "{\"function\":\"main\",\"file\":\"a.py\",\"line\":10,\"end_line\":11,"
+        "\"column\":4,\"end_column\":9,\"opcode\":100}]},\n"
+        "{\"tid\":51,\"interpreter\":1,\"name\":\"\",\"main_thread\":false,"
+        "\"has_gil\":false,\"on_cpu\":false,\"gil_requested\":false,"
+        "\"has_exception\":false,\"sampled\":false,\"frames\":[]}]}\n");
+}
+
+static void
+a_dump_that_is_given_up_writes_nothing(void **state)
+{
+    (void)state;
+    output o;
+    begin_output(&o);
+    pr_sink *sink;
+    assert_int_equal(rec_dump_new(o.to, true, &sink, NULL), PR_OK);
+    tell_process(sink);
+    sink->ops->abort(sink);
+    expect_output(&o, "");
+}
+
+static void
+an_output_that_is_full_is_an_error(void **state)
+{
+    (void)state;
+    FILE *full = fopen("/dev/full", "w");
+    pr_sink *sink;
+    pr_err err = PR_ERR_INIT;
+    assert_non_null(full);
+    assert_int_equal(rec_dump_new(full, false, &sink, &err), PR_OK);
+    tell_process(sink);
+    assert_int_equal(sink->ops->finish(sink, &err), PR_IO);
+    fclose(full);
+}
+
+typedef struct quoted {
+    const char *from;
+    size_t len;
+    const char *text, *json;
+} quoted;
+
+static void
+names_are_escaped_so_that_valid_utf8_remains(void **state)
+{
+    (void)state;
+    static const quoted cases[] = {
+        {"plain", 5, "plain", "\"plain\""},
+        {"\xe6\x97\xa5\xf0\x9f\x98\x80", 7, "\xe6\x97\xa5\xf0\x9f\x98\x80",
+         "\"\xe6\x97\xa5\xf0\x9f\x98\x80\""},
+        {"a\0\t\x7f", 4, "a\\x00\\x09\\x7f", "\"a\\u0000\\u0009\\u007f\""},
+        {"\"\\", 2, "\"\\", "\"\\\"\\\\\""},
+        {"\xed\xb3\xa9", 3, "\\udce9", "\"\\udce9\""},
+        {"\xc2\x9b\xe2\x80\xae", 5, "\\x9b\\u202e", "\"\\u009b\\u202e\""},
+        {"\xff\xc0\x80\xe6\x97", 5, "\\xff\\xc0\\x80\\xe6\\x97",
+         "\"\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\""},
+        {"\xf4\x90\x80\x80", 4, "\\xf4\\x90\\x80\\x80",
+         "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        output o;
+        begin_output(&o);
+        rec_quote_text(o.to, cases[i].from, cases[i].len);
+        expect_output(&o, cases[i].text);
+        begin_output(&o);
+        rec_quote_json(o.to, cases[i].from, cases[i].len);
+        expect_output(&o, cases[i].json);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_shows_the_innermost_frame_first),
+        cmocka_unit_test(json_has_all_that_is_known),
+        cmocka_unit_test(a_dump_that_is_given_up_writes_nothing),
+        cmocka_unit_test(an_output_that_is_full_is_an_error),
+        cmocka_unit_test(names_are_escaped_so_that_valid_utf8_remains),
+    };
+    return cmocka_run_group_tests_name("dump", tests, NULL, NULL);
+}
