@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -153,6 +154,7 @@ enum {
     OPTION_DEBUG,
     OPTION_CHECK,
     OPTION_LABEL,
+    OPTION_CHILDREN,
     OPTION_FSYNC
 };
 
@@ -177,6 +179,7 @@ static const struct option long_options[] = {
     {"debug", no_argument, NULL, OPTION_DEBUG},
     {"check", required_argument, NULL, OPTION_CHECK},
     {"label", required_argument, NULL, OPTION_LABEL},
+    {"children", no_argument, NULL, OPTION_CHILDREN},
     {"fsync", no_argument, NULL, OPTION_FSYNC},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
@@ -186,6 +189,7 @@ const char *
 rec_options_help(void)
 {
     return "usage: pyrec -p PID -o FILE [options]\n"
+           "       pyrec -o FILE [options] -- COMMAND [argument ...]\n"
            "       pyrec --check PID\n"
            "Record a running CPython (3.11 to 3.15) into a profile.\n"
            "\n"
@@ -195,6 +199,8 @@ rec_options_help(void)
            "(default 1khz)\n"
            "  -d, --duration TIME   0.5, 10s, 2m (default: until the target "
            "ends)\n"
+           "      --children        each Python child gets a profile of its "
+           "own\n"
            "  -f, --force           replace FILE if it exists\n"
            "  -q, --quiet           no status line and no summary\n"
            "\n"
@@ -231,7 +237,9 @@ rec_options_help(void)
            "  -h, --help            print this help\n"
            "\n"
            "exit status: 0 done, 1 failed, 2 usage, 7 no such process, 8 not "
-           "a CPython\nthis program knows, 9 not permitted\n";
+           "a CPython\nthis program knows, 9 not permitted.  With a command: "
+           "the command's own, 125\nif recording it failed, 126 if it cannot "
+           "be run, 127 if there is none.\n";
 }
 
 static pr_code
@@ -360,6 +368,9 @@ take_flag(rec_options *o, int option)
     case OPTION_DEBUG:
         o->debug = true;
         break;
+    case OPTION_CHILDREN:
+        o->children = true;
+        break;
     case OPTION_FSYNC:
         o->fsync = true;
         break;
@@ -373,8 +384,11 @@ check_complete(const rec_options *o, pr_err *err)
 {
     if (o->action != REC_ACTION_RECORD)
         return PR_OK;
-    if (!o->pid)
+    if (!o->pid && !o->command)
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no process given");
+    else if (o->pid && o->command)
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
+                   "both a process and a command given");
     else if (!o->output)
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no output given");
     else
@@ -399,6 +413,15 @@ take_option(rec_options *o, int option, char **argv, pr_err *err)
     return PR_OK;
 }
 
+static void
+join_line(rec_options *o, char **argv, int n)
+{
+    size_t used = 0;
+    for (int i = 1; i < n && used < sizeof o->line; i++)
+        used += (size_t)snprintf(o->line + used, sizeof o->line - used, "%s%s",
+                                 i > 1 ? " " : "", argv[i]);
+}
+
 pr_code
 rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
 {
@@ -413,9 +436,15 @@ rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
         if (code != PR_OK)
             return code;
     }
+    if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "unexpected '%s'",
+                   argv[optind]);
+        pr_err_hint(err, "a command comes after --");
+        return PR_USAGE;
+    }
     if (optind < argc)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "unexpected '%s'",
-                       argv[optind]);
+        ret->command = argv + optind;
+    join_line(ret, argv, optind);
     return check_complete(ret, err);
 }
 

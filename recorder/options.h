@@ -27,7 +27,9 @@ typedef struct rec_options {
     const char *output;
     uint64_t period_ns;
     uint64_t duration_ns; /* 0: until the target ends */
-    bool force, fsync, quiet, stats, debug, realtime;
+    bool force, fsync, quiet, stats, debug, realtime, children;
+    char **command; /* to be started and recorded; argv's, or NULL */
+    char line[512]; /* the options as given, for the file */
     rec_unwinder_opts unwinder;
     rec_label *label; /* owned; keys and values are argv's */
     size_t n_labels;

@@ -1,12 +1,11 @@
 /*
- * pyrec.c - record a running CPython into a profile.
+ * pyrec.c - record running CPythons into profiles: the program.
  */
+#include "recorder/child.h"
 #include "recorder/options.h"
-#include "recorder/queue.h"
-#include "recorder/sampler.h"
-#include "recorder/tick.h"
+#include "recorder/record.h"
+#include <pyrec/base.h>
 #include <pyrec/version.h>
-#include <pyrec/writer.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,356 +13,262 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    QUEUE_BYTES = 8 << 20,
-    CHECKPOINT_US = 1500000, /* with the sampler's flush at most 2 s */
-    STATUS_EVERY_MS = 500
+    STATUS_EVERY_MS = 500,
+    CHILDREN_EVERY_MS = 20,
+    ATTACH_EVERY_MS = 5,
+    PYTHON_PATIENCE_MS = 10000, /* for a new process to become a Python */
+    EXIT_OWN_FAILURE = 125,     /* with a command, as env(1) and others */
+    EXIT_CANNOT_RUN = 126,
+    EXIT_NOT_FOUND = 127
 };
 
-typedef struct recording {
+/* A process that is, will be or was recorded. */
+typedef struct target {
+    pid_t pid;
+    char *output;       /* owned */
+    rec_record *record; /* NULL: not yet, or not any more */
+    uint64_t seen_ns;
+    bool done;
+    pr_err why; /* why it could not be recorded yet */
+} target;
+
+typedef struct session {
     const rec_options *options;
-    pr_sink *queue; /* NULL once it was ended */
-    rec_unwinder *unwinder;
-    rec_sampler *sampler;
-    pf_writer_stats written;
-    rec_sampler_report report;
-    uint64_t start_ns;
+    target *target; /* the first is the one asked for */
+    size_t n, cap;
+    rec_child child;
+    bool has_child;
     int signal_fd;
-} recording;
+    uint64_t start_ns;
+    bool stopping;
+    uint64_t recorded, gone; /* children */
+    pr_code code;            /* the first failure */
+} session;
 
 static uint64_t
-clock_ns(clockid_t clock)
+now_ns(void)
 {
     struct timespec t;
-    clock_gettime(clock, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void
+print_error(const pr_err *err)
+{
+    char text[1024];
+    pr_err_format(err, text, sizeof text);
+    fprintf(stderr, "pyrec: error: %s\n", text);
 }
 
 static int
 fail(const pr_err *err)
 {
-    char text[1024];
-    pr_err_format(err, text, sizeof text);
-    fprintf(stderr, "pyrec: error: %s\n", text);
+    print_error(err);
     return pr_exit_status(err->code);
 }
 
-/* ---- what the file says about the recording ---- */
-
-static pr_code
-tell(recording *r, const char *key, const char *value, pr_err *err)
-{
-    return PR_SINK_CALL(r->queue, meta, key, value, strlen(value), err);
-}
-
-static pr_code
-tell_number(recording *r, const char *key, uint64_t value, pr_err *err)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    return tell(r, key, text, err);
-}
-
-static pr_code
-tell_command(recording *r, pr_err *err)
-{
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)r->options->pid);
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(text, 1, sizeof text, f) : 0;
-    if (f)
-        fclose(f);
-    while (n > 0 && text[n - 1] == '\0')
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if (text[i] == '\0')
-            text[i] = ' ';
-    return PR_SINK_CALL(r->queue, meta, "command", text, n, err);
-}
-
-static pr_code
-tell_labels(recording *r, pr_err *err)
-{
-    pr_code code = PR_OK;
-    for (size_t i = 0; code == PR_OK && i < r->options->n_labels; i++) {
-        const rec_label *l = &r->options->label[i];
-        char key[256];
-        snprintf(key, sizeof key, "label.%.*s", (int)l->key_len, l->key);
-        code = tell(r, key, l->value, err);
-    }
-    return code;
-}
-
-static pr_code
-tell_python(recording *r, pr_err *err)
-{
-    const rec_target *t = rec_unwinder_target(r->unwinder);
-    char text[400];
-    snprintf(text, sizeof text, "CPython %u.%u.%u%s (%s)", t->python[0],
-             t->python[1], t->python[2],
-             t->free_threaded ? " free-threaded" : "", t->runtime_path);
-    return tell(r, "python.build", text, err);
-}
-
-static pr_code
-tell_meta(recording *r, uint64_t wall_us, pr_err *err)
-{
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
-    pr_code code = tell_number(r, "wall_us", wall_us, err);
-    if (code == PR_OK)
-        code = tell(r, "host", host, err);
-    if (code == PR_OK)
-        code = tell_number(r, "pid", (uint64_t)r->options->pid, err);
-    if (code == PR_OK)
-        code = tell_command(r, err);
-    if (code == PR_OK)
-        code = tell_python(r, err);
-    if (code == PR_OK)
-        code = tell(r, "recorder", "pyrec " PYREC_VERSION, err);
-    if (code == PR_OK)
-        code = tell_labels(r, err);
-    return code;
-}
-
-static uint32_t
-captured(const rec_unwinder_opts *o)
-{
-    uint32_t bits = PR_CAPTURE_KNOWN;
-    if (o->threads == REC_THREADS_ALL)
-        bits |= PR_CAPTURE_ALL_THREADS;
-    if (o->native)
-        bits |= PR_CAPTURE_NATIVE;
-    if (o->gc)
-        bits |= PR_CAPTURE_GC;
-    if (o->opcodes)
-        bits |= PR_CAPTURE_OPCODES;
-    if (o->strategy == REC_BLOCKING)
-        bits |= PR_CAPTURE_BLOCKING;
-    return bits;
-}
-
-static pr_code
-tell_start(recording *r, pr_err *err)
-{
-    const rec_options *o = r->options;
-    const rec_target *t = rec_unwinder_target(r->unwinder);
-    uint64_t interval_us = o->period_ns / 1000;
-    pr_start start = {.start_us = r->start_ns / 1000,
-                      .wall_us = clock_ns(CLOCK_REALTIME) / 1000,
-                      .interval_us = interval_us ? interval_us : 1,
-                      .python = {t->python[0], t->python[1], t->python[2]},
-                      .mode = o->unwinder.mode,
-                      .capture = captured(&o->unwinder)};
-    pr_code code = PR_SINK_CALL(r->queue, start, &start, err);
-    return code == PR_OK ? tell_meta(r, start.wall_us, err) : code;
-}
-
-/* ---- counters ---- */
-
-typedef struct totals {
-    uint64_t proven, sleeping, unproven, stopped, lost;
-    uint64_t ticks, missed, missed_queue, late, retries, hops, truncated;
-} totals;
-
-static totals
-totals_of(const rec_unwinder *u)
-{
-    totals t = {
-        .proven = rec_tick_total(u, PR_COUNT_PROVEN),
-        .sleeping = rec_tick_total(u, PR_COUNT_SLEEPING),
-        .unproven = rec_tick_total(u, PR_COUNT_UNPROVEN),
-        .stopped = rec_tick_total(u, PR_COUNT_STOPPED),
-        .ticks = rec_tick_total(u, PR_COUNT_TICKS),
-        .missed = rec_tick_total(u, PR_COUNT_MISSED),
-        .missed_queue = rec_tick_total(u, PR_COUNT_MISSED_QUEUE),
-        .late = rec_tick_total(u, PR_COUNT_LATE),
-        .retries = rec_tick_total(u, PR_COUNT_RETRIES),
-        .hops = rec_tick_total(u, PR_COUNT_HOPS),
-        .truncated = rec_tick_total(u, PR_COUNT_TRUNCATED),
-    };
-    for (int kind = PR_COUNT_LOST_TORN; kind <= PR_COUNT_LOST_OTHER; kind++)
-        t.lost += rec_tick_total(u, (pr_count_kind)kind);
-    return t;
-}
-
-static uint64_t
-samples_of(const totals *t)
-{
-    return t->proven + t->sleeping + t->unproven + t->stopped;
-}
-
-static double
-percent(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-/* The counters of rec_stats by name, for the file and for --stats. */
-static const struct {
-    const char *name;
-    size_t offset;
-} counters[] = {
-#define COUNTER(name)                    \
-    {                                    \
-#name, offsetof(rec_stats, name) \
-    }
-    COUNTER(total_samples),
-    COUNTER(frame_cache_hits),
-    COUNTER(frame_cache_misses),
-    COUNTER(frame_cache_partial_hits),
-    COUNTER(frames_read_from_cache),
-    COUNTER(frames_read_from_memory),
-    COUNTER(memory_reads),
-    COUNTER(memory_bytes_read),
-    COUNTER(code_object_cache_hits),
-    COUNTER(code_object_cache_misses),
-    COUNTER(stale_cache_invalidations),
-    COUNTER(batched_read_attempts),
-    COUNTER(batched_read_successes),
-    COUNTER(batched_read_misses),
-    COUNTER(batched_read_segments_requested),
-    COUNTER(batched_read_segments_completed),
-#undef COUNTER
-};
-
-enum { N_COUNTERS = sizeof counters / sizeof *counters, N_RATES = 4 };
-
-typedef struct rate {
-    const char *name;
-    double percent;
-} rate;
+/* ---- the summary ---- */
 
 static void
-rates_of(const rec_stats *s, rate ret[N_RATES])
+print_losses(const rec_report *t)
 {
-    uint64_t hits = s->frame_cache_hits + s->frame_cache_partial_hits;
-    ret[0] = (rate){"frame_cache_hit_rate",
-                    percent(hits, hits + s->frame_cache_misses)};
-    ret[1] = (rate){
-        "code_object_cache_hit_rate",
-        percent(s->code_object_cache_hits,
-                s->code_object_cache_hits + s->code_object_cache_misses)};
-    ret[2] =
-        (rate){"batched_read_success_rate",
-               percent(s->batched_read_successes, s->batched_read_attempts)};
-    ret[3] = (rate){"batched_read_segment_completion_rate",
-                    percent(s->batched_read_segments_completed,
-                            s->batched_read_segments_requested)};
-}
-
-static uint64_t
-counter_value(const rec_stats *s, size_t i)
-{
-    uint64_t value;
-    memcpy(&value, (const char *)s + counters[i].offset, sizeof value);
-    return value;
-}
-
-static pr_code
-tell_counters(recording *r, pr_err *err)
-{
-    rec_stats stats;
-    rec_unwinder_get_stats(r->unwinder, &stats);
-    char key[64], text[32];
-    pr_code code = PR_OK;
-    for (size_t i = 0; code == PR_OK && i < N_COUNTERS; i++) {
-        snprintf(key, sizeof key, "stats.%s", counters[i].name);
-        code = tell_number(r, key, counter_value(&stats, i), err);
-    }
-    rate rates[N_RATES];
-    rates_of(&stats, rates);
-    for (size_t i = 0; code == PR_OK && i < N_RATES; i++) {
-        snprintf(key, sizeof key, "stats.%s", rates[i].name);
-        snprintf(text, sizeof text, "%.2f", rates[i].percent);
-        code = tell(r, key, text, err);
-    }
-    return code;
-}
-
-static void
-print_counters(const recording *r)
-{
-    rec_stats stats;
-    rec_unwinder_get_stats(r->unwinder, &stats);
-    for (size_t i = 0; i < N_COUNTERS; i++)
-        fprintf(stderr, "  %-34s %" PRIu64 "\n", counters[i].name,
-                counter_value(&stats, i));
-    rate rates[N_RATES];
-    rates_of(&stats, rates);
-    for (size_t i = 0; i < N_RATES; i++)
-        fprintf(stderr, "  %-38s %.2f %%\n", rates[i].name, rates[i].percent);
-}
-
-/* ---- the end of a recording ---- */
-
-static pr_code
-tell_end(recording *r, pr_err *err)
-{
-    totals t = totals_of(r->unwinder);
-    pr_code code = rec_unwinder_tell_counts(r->unwinder, err);
-    if (code == PR_OK)
-        code = tell(r, "recorder.policy", r->report.policy, err);
-    if (code == PR_OK)
-        code = tell_counters(r, err);
-    if (code != PR_OK)
-        return code;
-    double s = (double)(r->report.end_ns - r->start_ns) / 1e9;
-    pr_stats stats = {.duration_s = s,
-                      .rate_hz = s > 0 ? (double)t.ticks / s : 0,
-                      .error_percent = percent(t.lost, t.lost + samples_of(&t)),
-                      .missed_percent = percent(t.missed, t.missed + t.ticks),
-                      .known = PR_STATS_PRESENT | 3};
-    return PR_SINK_CALL(r->queue, stats, &stats, err);
-}
-
-static void
-print_losses(const totals *t)
-{
-    if (t->missed)
+    if (t->missed) {
+        double share = rec_percent(t->missed, t->missed + t->ticks);
         fprintf(stderr, "pyrec: %" PRIu64 " ticks missed (%.2f %%)%s\n",
-                t->missed, percent(t->missed, t->missed + t->ticks),
-                t->missed_queue ? ", writing was too slow" : "");
+                t->missed, share,
+                t->missed_queue ? ", writing was too slow"
+                : share > 1     ? ", its CPU was busy (--realtime helps)"
+                                : "");
+    }
     if (t->truncated)
         fprintf(stderr, "pyrec: %" PRIu64 " stacks cut at the limit of depth\n",
                 t->truncated);
-    uint64_t doubtful = t->unproven + t->lost;
-    double share = percent(doubtful, samples_of(t) + t->lost);
-    if (share > 1)
+    double doubtful =
+        rec_percent(t->unproven + t->lost, rec_report_samples(t) + t->lost);
+    if (doubtful > 1)
         fprintf(stderr,
                 "pyrec: warning: %.1f %% of the samples are lost or not "
                 "proven: shares may be biased\n",
-                share);
+                doubtful);
 }
 
 static void
-print_summary(const recording *r)
+print_cost(const rec_report *t)
 {
-    totals t = totals_of(r->unwinder);
-    uint64_t wall = r->report.end_ns - r->start_ns;
-    fprintf(stderr,
-            "pyrec: %" PRIu64 " samples in %.1f s, %" PRIu64 " bytes in %s\n",
-            samples_of(&t), (double)wall / 1e9, r->written.file_bytes,
-            r->options->output);
-    fprintf(stderr,
-            "pyrec: proven %" PRIu64 ", unchanged or asleep %" PRIu64
-            ", not proven %" PRIu64 ", lost %" PRIu64 "\n",
-            t.proven, t.sleeping, t.unproven, t.lost);
-    fprintf(stderr, "pyrec: sampler %s, %.2f %% of a CPU\n", r->report.policy,
-            percent(r->report.cpu_ns, wall));
-    print_losses(&t);
-    if (r->options->stats)
-        print_counters(r);
+    double cpu = rec_percent(t->sampler.cpu_ns, t->wall_ns);
+    if (t->colocated)
+        fprintf(stderr,
+                "pyrec: the target was slowed down by about %.1f %% (sampler "
+                "on its CPU, policy %s)\n",
+                cpu, t->sampler.policy);
+    else
+        fprintf(stderr,
+                "pyrec: the target was hardly slowed down (sampler %.1f %% of "
+                "another CPU)\n",
+                cpu);
 }
 
-/* ---- recording ---- */
+static void
+print_counters(const rec_stats *stats)
+{
+    char value[32];
+    const char *name;
+    for (size_t i = 0; (name = rec_counter_get(stats, i, value, sizeof value));
+         i++)
+        fprintf(stderr, "  %-38s %s\n", name, value);
+}
+
+static void
+print_summary(const target *t, const rec_report *r, const rec_options *options)
+{
+    fprintf(stderr,
+            "pyrec: %" PRIu64 " samples of process %d in %.1f s, %" PRIu64
+            " bytes in %s\n",
+            rec_report_samples(r), (int)t->pid, (double)r->wall_ns / 1e9,
+            r->written.file_bytes, t->output);
+    fprintf(stderr,
+            "pyrec: proven %" PRIu64 ", unchanged or asleep %" PRIu64
+            ", stopped %" PRIu64 ", not proven %" PRIu64 ", lost %" PRIu64 "\n",
+            r->proven, r->sleeping, r->stopped, r->unproven, r->lost);
+    print_cost(r);
+    print_losses(r);
+    if (options->stats)
+        print_counters(&r->stats);
+}
+
+/* ---- targets ---- */
 
 static pr_code
-open_signals(recording *r, pr_err *err)
+add_target(session *s, pid_t pid, char *output, pr_err *err)
+{
+    if (!output || !pr_grow(&s->target, &s->cap, s->n + 1, sizeof *s->target)) {
+        free(output);
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    }
+    s->target[s->n++] = (target){
+        .pid = pid, .output = output, .seen_ns = now_ns(), .why = PR_ERR_INIT};
+    return PR_OK;
+}
+
+static void
+note_failure(session *s, pr_code code, const pr_err *err)
+{
+    print_error(err);
+    if (s->code == PR_OK)
+        s->code = code;
+}
+
+/* May it still become a Python?  A command starts as a copy of ours and execs;
+ * its interpreter takes a while to be there. */
+static bool
+may_become_python(const session *s, const target *t, pr_code code)
+{
+    if (code != PR_NOT_PYTHON && code != PR_TORN)
+        return false;
+    bool ours = s->has_child && t->pid == s->child.pid;
+    bool child = t != &s->target[0];
+    return (ours || child) &&
+           now_ns() - t->seen_ns < (uint64_t)PYTHON_PATIENCE_MS * 1000000;
+}
+
+static void
+try_start(session *s, target *t)
+{
+    pr_err err = PR_ERR_INIT;
+    bool child = t != &s->target[0];
+    pr_code code = rec_record_start(s->options, t->pid, t->output, s->start_ns,
+                                    &t->record, &err);
+    if (code == PR_OK) {
+        s->recorded += child;
+        return;
+    }
+    if (may_become_python(s, t, code)) {
+        t->why = err;
+        return;
+    }
+    t->done = true;
+    bool ended = code == PR_NO_PROCESS;
+    if (ended && t->why.code != PR_OK) /* what it was says more */
+        err = t->why;
+    if (!child)
+        note_failure(s, err.code, &err);
+    else if (err.code == PR_NO_PROCESS)
+        s->gone++;
+    else if (err.code != PR_NOT_PYTHON)
+        note_failure(s, err.code, &err);
+}
+
+static void
+finish_target(session *s, target *t)
+{
+    pr_err err = PR_ERR_INIT;
+    rec_report report;
+    pr_code code = rec_record_finish(t->record, &report, &err);
+    t->record = NULL;
+    t->done = true;
+    bool child = t != &s->target[0];
+    if (child && code == PR_NO_PROCESS)
+        s->gone++;
+    else if (code != PR_OK)
+        note_failure(s, code, &err);
+    else if (!s->options->quiet)
+        print_summary(t, &report, s->options);
+}
+
+/* run.bin, process 42 -> run.42.bin */
+static char *
+name_after(const char *output, pid_t pid)
+{
+    const char *slash = strrchr(output, '/');
+    const char *dot = strrchr(slash ? slash : output, '.');
+    if (!dot || dot == output)
+        dot = output + strlen(output);
+    char *name = NULL;
+    if (asprintf(&name, "%.*s.%d%s", (int)(dot - output), output, (int)pid,
+                 dot) < 0)
+        return NULL;
+    return name;
+}
+
+static bool
+is_known(const session *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->target[i].pid == pid)
+            return true;
+    return false;
+}
+
+static void
+look_for_children(session *s)
+{
+    pid_t *pid;
+    size_t n;
+    if (rec_child_pids(s->target[0].pid, 1, &pid, &n, NULL) != PR_OK)
+        return;
+    pr_err err = PR_ERR_INIT;
+    for (size_t i = 0; i < n; i++) {
+        if (is_known(s, pid[i]))
+            continue;
+        pr_code code =
+            add_target(s, pid[i], name_after(s->options->output, pid[i]), &err);
+        if (code != PR_OK)
+            note_failure(s, code, &err);
+    }
+    free(pid);
+}
+
+/* ---- the loop ---- */
+
+static pr_code
+open_signals(session *s, pr_err *err)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -372,147 +277,208 @@ open_signals(recording *r, pr_err *err)
     sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
-    if (r->signal_fd < 0)
+    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->signal_fd < 0)
         return PR_FAIL(err, PR_INTERNAL, errno, PR_NO_OFFSET,
                        "cannot receive signals");
     return PR_OK;
 }
 
-static pr_code
-writer_tick(pr_sink *out, uint64_t now_us, pr_err *err)
+/* A signal ends the recording; with a command it is the command's, and ends
+ * it or not.  What a terminal sends went to both of us already. */
+static void
+take_signal(session *s)
 {
-    return pf_writer_tick(out, now_us, err);
-}
-
-static pr_code
-start_writing(recording *r, pr_err *err)
-{
-    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    opts.checkpoint_us = CHECKPOINT_US;
-    opts.fsync = r->options->fsync;
-    opts.force = r->options->force;
-    pr_sink *writer;
-    pr_code code = pf_writer_open(r->options->output, &opts, &writer, err);
-    if (code != PR_OK)
-        return code;
-    pf_writer_keep_stats(writer, &r->written);
-    code = tell_start(r, err);
-    if (code == PR_OK)
-        code = rec_queue_start(r->queue, writer, writer_tick, err);
-    if (code != PR_OK)
-        writer->ops->abort(writer);
-    return code;
-}
-
-static pr_code
-start_sampling(recording *r, pr_err *err)
-{
-    const rec_options *o = r->options;
-    rec_sampler_opts opts = {.start_ns = r->start_ns,
-                             .period_ns = o->period_ns,
-                             .duration_ns = o->duration_ns,
-                             .seed = r->start_ns,
-                             .pinned = o->unwinder.strategy != REC_REMOTE,
-                             .realtime = o->realtime};
-    return rec_sampler_start(r->unwinder, r->queue, &opts, &r->sampler, err);
+    struct signalfd_siginfo info;
+    if (read(s->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    if (!s->has_child)
+        s->stopping = true;
+    else if (info.ssi_code <= 0 || info.ssi_signo != SIGINT)
+        rec_child_signal(&s->child, (int)info.ssi_signo);
 }
 
 static void
-print_status(const recording *r)
+print_status(const session *s, size_t active)
 {
-    uint64_t s = (clock_ns(CLOCK_MONOTONIC) - r->start_ns) / 1000000000;
-    fprintf(stderr, "\rpyrec: recording %d, %" PRIu64 ":%02" PRIu64,
-            (int)r->options->pid, s / 60, s % 60);
+    uint64_t passed = (now_ns() - s->start_ns) / 1000000000;
+    fprintf(stderr, "\rpyrec: recording %zu process%s, %" PRIu64 ":%02" PRIu64,
+            active, active == 1 ? "" : "es", passed / 60, passed % 60);
 }
 
-/* Until the sampler ends, by itself or because a signal asks for it. */
-static void
-wait_for_end(recording *r)
+static int
+poll_timeout(const session *s, bool waiting, bool status)
 {
-    bool status = !r->options->quiet && isatty(STDERR_FILENO);
-    struct pollfd fds[2] = {{r->signal_fd, POLLIN, 0},
-                            {rec_sampler_fd(r->sampler), POLLIN, 0}};
-    while (!(fds[1].revents & POLLIN)) {
-        if (poll(fds, 2, status ? STATUS_EVERY_MS : -1) < 0 && errno != EINTR)
+    if (waiting)
+        return ATTACH_EVERY_MS;
+    if (s->options->children || s->has_child)
+        return CHILDREN_EVERY_MS;
+    return status ? STATUS_EVERY_MS : -1;
+}
+
+/* Wait until something happens.  False: out of memory. */
+static bool
+wait_for_something(session *s, int timeout)
+{
+    struct pollfd *fds = calloc(s->n + 1, sizeof *fds);
+    if (!fds)
+        return false;
+    fds[0] = (struct pollfd){s->signal_fd, POLLIN, 0};
+    for (size_t i = 0; i < s->n; i++)
+        fds[i + 1] = (struct pollfd){
+            s->target[i].record ? rec_record_fd(s->target[i].record) : -1,
+            POLLIN, 0};
+    poll(fds, s->n + 1, timeout);
+    if (fds[0].revents & POLLIN)
+        take_signal(s);
+    for (size_t i = 0; i < s->n; i++)
+        if (fds[i + 1].revents & POLLIN)
+            finish_target(s, &s->target[i]);
+    free(fds);
+    return true;
+}
+
+/* Start what can be started; *ret_waiting: some cannot yet. */
+static size_t
+start_targets(session *s, bool *ret_waiting)
+{
+    size_t active = 0;
+    *ret_waiting = false;
+    for (size_t i = 0; i < s->n; i++) {
+        target *t = &s->target[i];
+        if (!t->done && !t->record && !s->stopping)
+            try_start(s, t);
+        if (t->record)
+            active++;
+        else if (!t->done && !s->stopping)
+            *ret_waiting = true;
+    }
+    return active;
+}
+
+static void
+stop_all(session *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->target[i].record)
+            rec_record_stop(s->target[i].record);
+}
+
+static bool
+is_over(const session *s)
+{
+    uint64_t duration = s->options->duration_ns;
+    return duration && now_ns() - s->start_ns >= duration;
+}
+
+static void
+run(session *s)
+{
+    bool status = !s->options->quiet && isatty(STDERR_FILENO);
+    for (;;) {
+        bool waiting;
+        size_t active = start_targets(s, &waiting);
+        if (!active && !waiting)
             break;
-        if (fds[0].revents & POLLIN) {
-            struct signalfd_siginfo info;
-            (void)!read(r->signal_fd, &info, sizeof info);
-            rec_sampler_stop(r->sampler);
-        }
+        if (!wait_for_something(s, poll_timeout(s, waiting, status)))
+            break;
+        if (s->has_child)
+            rec_child_poll(&s->child);
+        if (s->options->children && !s->stopping)
+            look_for_children(s);
+        s->stopping = s->stopping || is_over(s);
+        if (s->stopping)
+            stop_all(s);
         if (status)
-            print_status(r);
+            print_status(s, active);
     }
     if (status)
         fputs("\n", stderr);
 }
 
-static pr_code
-finish(recording *r, pr_err *err)
+/* ---- recording ---- */
+
+/* Two files a thread are kept open. */
+static void
+raise_descriptors(void)
 {
-    pr_sink *queue = r->queue;
-    pr_code code = tell_end(r, err);
-    r->queue = NULL;
-    if (code == PR_OK)
-        return queue->ops->finish(queue, err);
-    pr_err first = PR_ERR_INIT;
-    if (queue->ops->finish(queue, &first) != PR_OK)
-        *err = first; /* why the queue refused is the writer's error */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static pr_code
+start_command(session *s, pr_err *err)
+{
+    if (!s->options->command)
+        return PR_OK;
+    pr_code code = rec_child_start(s->options->command, &s->child, err);
+    s->has_child = code == PR_OK;
     return code;
 }
 
 static pr_code
-sample(recording *r, pr_err *err)
+open_session(session *s, pr_err *err)
 {
-    wait_for_end(r);
-    pr_code code = rec_sampler_join(r->sampler, &r->report, err);
-    totals t = totals_of(r->unwinder);
-    if (code == PR_NO_PROCESS && samples_of(&t) == 0)
+    pr_code code = open_signals(s, err);
+    if (code == PR_OK)
+        code = start_command(s, err);
+    if (code != PR_OK)
         return code;
-    if (code != PR_OK && code != PR_NO_PROCESS) {
-        pr_err ended = PR_ERR_INIT;
-        if (finish(r, &ended) != PR_OK)
-            *err = ended;
-        return code;
+    raise_descriptors();
+    s->start_ns = now_ns();
+    return add_target(s, s->has_child ? s->child.pid : s->options->pid,
+                      strdup(s->options->output), err);
+}
+
+static void
+release(session *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->target[i].output);
+    free(s->target);
+    if (s->signal_fd >= 0)
+        close(s->signal_fd);
+}
+
+/* The command's status is ours, unless recording it failed. */
+static int
+exit_status(session *s, const pr_err *err)
+{
+    bool command = s->options->command != NULL;
+    if (command && !s->has_child && err->code == PR_IO)
+        return err->sys == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    if (!command)
+        return pr_exit_status(s->code);
+    while (s->has_child && !s->child.ended) {
+        struct pollfd fd = {s->signal_fd, POLLIN, 0};
+        if (poll(&fd, 1, CHILDREN_EVERY_MS) > 0)
+            take_signal(s);
+        rec_child_poll(&s->child);
     }
-    pr_err_clear(err);
-    return finish(r, err);
-}
-
-static pr_code
-record_with(recording *r, pr_err *err)
-{
-    pr_code code = open_signals(r, err);
-    if (code == PR_OK)
-        code = rec_queue_new(QUEUE_BYTES, &r->queue, err);
-    if (code == PR_OK)
-        code = rec_unwinder_open(r->options->pid, &r->options->unwinder,
-                                 r->queue, &r->unwinder, err);
-    r->start_ns = clock_ns(CLOCK_MONOTONIC);
-    if (code == PR_OK)
-        code = start_writing(r, err);
-    if (code == PR_OK)
-        code = start_sampling(r, err);
-    if (code == PR_OK)
-        code = sample(r, err);
-    return code;
+    return s->code == PR_OK ? s->child.status : EXIT_OWN_FAILURE;
 }
 
 static int
 record(const rec_options *options)
 {
-    recording r = {.options = options, .signal_fd = -1};
+    session s = {.options = options, .signal_fd = -1};
     pr_err err = PR_ERR_INIT;
-    pr_code code = record_with(&r, &err);
-    if (r.queue)
-        r.queue->ops->abort(r.queue);
-    if (code == PR_OK && !options->quiet)
-        print_summary(&r);
-    rec_unwinder_free(r.unwinder);
-    if (r.signal_fd >= 0)
-        close(r.signal_fd);
-    return code == PR_OK ? 0 : fail(&err);
+    pr_code code = open_session(&s, &err);
+    if (code == PR_OK)
+        run(&s);
+    else
+        note_failure(&s, code, &err);
+    if (options->children && !options->quiet)
+        fprintf(stderr,
+                "pyrec: %" PRIu64 " children recorded, %" PRIu64
+                " gone before they could be\n",
+                s.recorded, s.gone);
+    int status = exit_status(&s, &err);
+    release(&s);
+    return status;
 }
 
 /* ---- the other things it does ---- */
