@@ -1,0 +1,80 @@
+#!/bin/sh
+# A profile file in place of a database: each vector of the format is asked as
+# it is; what is cut or damaged is answered as far as it can be had, and said.
+set -u
+status=0
+result() {
+    [ "$1" -eq 0 ] && echo "ok $2" && return
+    echo "not ok $2"
+    cat told error
+    status=1
+}
+PATH=$BIN:$PATH
+vectors=$SRC/spec/vectors
+
+# samples NAME: how many every reader of the vector finds.
+samples() {
+    head -n 1 "$vectors/$1.json" |
+        sed -n 's/.*"samples": \([0-9]*\).*/\1/p'
+}
+
+# asked NAME STATUS: that many samples are told, with this exit status.
+asked() {
+    pyquery --csv "$vectors/$1.bin" --sql \
+        "SELECT ifnull(sum(n), 0) FROM node_self" >told 2>error
+    [ $? -eq "$2" ] && [ "$(tail -n 1 told)" = "$(samples "$1")" ]
+}
+
+for file in "$vectors"/*.bin; do
+    name=$(basename "$file" .bin)
+    case $name in
+    good-*)
+        asked "$name" 0 && [ ! -s error ]
+        result $? "$name is asked like a database"
+        ;;
+    bad-inside-*)
+        pyquery "$file" "top" >told 2>error
+        [ $? -eq 3 ] && [ -s error ]
+        result $? "$name is told to be damaged"
+        ;;
+    *)
+        if [ -s "$vectors/$name.json" ]; then
+            asked "$name" 3 && [ "$(wc -l <error)" -eq 1 ]
+            result $? "$name is answered in part"
+        else
+            pyquery "$file" "top" >told 2>error
+            [ $? -ne 0 ] && [ ! -s told ] && [ "$(wc -l <error)" -eq 1 ]
+            result $? "$name is no answer"
+        fi
+        ;;
+    esac
+done
+
+for query in "top" "lines" "files" "tree above 0%" "threads" "summary"; do
+    for format in --csv --json --markdown; do
+        pyquery $format "$vectors/good-names.bin" "$query" >told 2>error &&
+            [ -s told ]
+        result $? "hostile names, '$query' $format"
+    done
+    pyquery "$vectors/good-names.bin" "$query" >told 2>error &&
+        ! LC_ALL=C grep -q '[[:cntrl:]]' told
+    result $? "hostile names, '$query' on a terminal"
+done
+
+# From the file or from the database of pyconv: the same answer.
+pyconv "$vectors/good-cpython-3.15.2-zstd.bin" --to sqlite -o run.db >told 2>&1
+for query in "top by total" "lines" "tree" "threads" "callers of *" \
+    "top between 10% and 60%"; do
+    pyquery --csv run.db "$query" >one 2>error &&
+        pyquery --csv "$vectors/good-cpython-3.15.2-zstd.bin" "$query" >told \
+            2>error && cmp one told && [ "$(wc -l <told)" -gt 1 ]
+    result $? "'$query' of the file and of its database"
+done
+
+# All samples by function, as the converter summed them up and as the program
+# does for any choice of samples.
+pyquery --csv run.db "top 1000 by name" >one 2>error &&
+    pyquery --csv run.db "top 1000 by name between 0s and 999999999s" >told \
+        2>error && cmp one told
+result $? "sums made in advance are those made now"
+exit $status
