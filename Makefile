@@ -68,7 +68,7 @@ $(LIB): $(LIB_OBJ)
 
 $(B)/pyrec: $(B)/obj/recorder/pyrec.o $(LIB)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(LIB) -lzstd -lelf -o $@
+	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(LIB) -lzstd -lelf -lm -o $@
 
 $(B)/pyconv: $(B)/obj/converter/pyconv.o $(LIB)
 	$(call say,LINK,$@)

@@ -8,6 +8,7 @@
 
 #include "recorder/pause.h"
 #include "recorder/teller.h"
+#include "recorder/watch.h"
 #include <pyrec/unwinder.h>
 
 #define REC_NO_CPU (-1)
@@ -31,6 +32,8 @@ struct rec_unwinder {
     uint64_t listed_ms, alive_ms;
     uint64_t none; /* address of None, once an exc_value was found to be it */
     rec_pause pause;
+    rec_watch watch;
+    uint64_t watched_us;
     bool detached; /* after an exec, until the new program is a Python */
     uint64_t execed_ms;
 

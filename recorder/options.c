@@ -146,6 +146,7 @@ enum {
     OPTION_NATIVE,
     OPTION_NO_GC,
     OPTION_OPCODES,
+    OPTION_GC_EVENTS,
     OPTION_MAX_DEPTH,
     OPTION_STRATEGY,
     OPTION_BLOCKING,
@@ -155,6 +156,8 @@ enum {
     OPTION_CHECK,
     OPTION_LABEL,
     OPTION_CHILDREN,
+    OPTION_DUMP,
+    OPTION_JSON,
     OPTION_FSYNC
 };
 
@@ -170,6 +173,7 @@ static const struct option long_options[] = {
     {"keep-idle", no_argument, NULL, OPTION_KEEP_IDLE},
     {"native", no_argument, NULL, OPTION_NATIVE},
     {"no-gc", no_argument, NULL, OPTION_NO_GC},
+    {"gc-events", no_argument, NULL, OPTION_GC_EVENTS},
     {"opcodes", no_argument, NULL, OPTION_OPCODES},
     {"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
     {"strategy", required_argument, NULL, OPTION_STRATEGY},
@@ -179,6 +183,8 @@ static const struct option long_options[] = {
     {"debug", no_argument, NULL, OPTION_DEBUG},
     {"check", required_argument, NULL, OPTION_CHECK},
     {"label", required_argument, NULL, OPTION_LABEL},
+    {"dump", no_argument, NULL, OPTION_DUMP},
+    {"json", no_argument, NULL, OPTION_JSON},
     {"children", no_argument, NULL, OPTION_CHILDREN},
     {"fsync", no_argument, NULL, OPTION_FSYNC},
     {"version", no_argument, NULL, 'V'},
@@ -190,6 +196,7 @@ rec_options_help(void)
 {
     return "usage: pyrec -p PID -o FILE [options]\n"
            "       pyrec -o FILE [options] -- COMMAND [argument ...]\n"
+           "       pyrec --dump [--json] -p PID\n"
            "       pyrec --check PID\n"
            "Record a running CPython (3.11 to 3.15) into a profile.\n"
            "\n"
@@ -214,6 +221,7 @@ rec_options_help(void)
            "      --native          <native> frames where C code calls "
            "Python\n"
            "      --no-gc           no <GC> frames while a collection runs\n"
+           "      --gc-events       collections as events (3.15)\n"
            "      --opcodes         the opcode of each frame\n"
            "      --max-depth N     frames of a stack (default 4096); the "
            "middle is left out\n"
@@ -228,6 +236,8 @@ rec_options_help(void)
            "      --fsync           let the file survive a power cut\n"
            "      --label KEY=VALUE kept in the file; may be repeated\n"
            "\n"
+           "      --dump            print the stacks of all threads once\n"
+           "      --json            as JSON\n"
            "      --check PID       say whether PID is a Python, and which\n"
            "      --stats           print the recorder's counters at the "
            "end\n"
@@ -353,6 +363,9 @@ take_flag(rec_options *o, int option)
     case OPTION_NO_GC:
         o->unwinder.gc = 0;
         break;
+    case OPTION_GC_EVENTS:
+        o->unwinder.gc_events = 1;
+        break;
     case OPTION_OPCODES:
         o->unwinder.opcodes = 1;
         break;
@@ -368,6 +381,12 @@ take_flag(rec_options *o, int option)
     case OPTION_DEBUG:
         o->debug = true;
         break;
+    case OPTION_DUMP:
+        o->action = REC_ACTION_DUMP;
+        break;
+    case OPTION_JSON:
+        o->json = true;
+        break;
     case OPTION_CHILDREN:
         o->children = true;
         break;
@@ -382,14 +401,15 @@ take_flag(rec_options *o, int option)
 static pr_code
 check_complete(const rec_options *o, pr_err *err)
 {
-    if (o->action != REC_ACTION_RECORD)
+    bool needs_pid = o->action == REC_ACTION_DUMP;
+    if (!needs_pid && o->action != REC_ACTION_RECORD)
         return PR_OK;
-    if (!o->pid && !o->command)
+    if (!o->pid && (needs_pid || !o->command))
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no process given");
     else if (o->pid && o->command)
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
                    "both a process and a command given");
-    else if (!o->output)
+    else if (!needs_pid && !o->output)
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no output given");
     else
         return PR_OK;

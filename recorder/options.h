@@ -11,6 +11,7 @@
 typedef enum rec_action {
     REC_ACTION_RECORD,
     REC_ACTION_CHECK,
+    REC_ACTION_DUMP,
     REC_ACTION_HELP,
     REC_ACTION_VERSION
 } rec_action;
@@ -27,7 +28,7 @@ typedef struct rec_options {
     const char *output;
     uint64_t period_ns;
     uint64_t duration_ns; /* 0: until the target ends */
-    bool force, fsync, quiet, stats, debug, realtime, children;
+    bool force, fsync, quiet, stats, debug, realtime, children, json;
     char **command; /* to be started and recorded; argv's, or NULL */
     char line[512]; /* the options as given, for the file */
     rec_unwinder_opts unwinder;

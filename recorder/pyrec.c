@@ -2,6 +2,7 @@
  * pyrec.c - record running CPythons into profiles: the program.
  */
 #include "recorder/child.h"
+#include "recorder/dump.h"
 #include "recorder/options.h"
 #include "recorder/record.h"
 #include <pyrec/base.h>
@@ -496,6 +497,15 @@ check(pid_t pid)
     return 0;
 }
 
+static int
+dump(const rec_options *options)
+{
+    pr_err err = PR_ERR_INIT;
+    pr_code code = rec_dump_process(options->pid, &options->unwinder, stdout,
+                                    options->json, &err);
+    return code == PR_OK ? 0 : fail(&err);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -511,6 +521,8 @@ main(int argc, char **argv)
         puts("pyrec " PYREC_VERSION);
     else if (options.action == REC_ACTION_CHECK)
         status = check(options.pid);
+    else if (options.action == REC_ACTION_DUMP)
+        status = dump(&options);
     else
         status = record(&options);
     rec_options_release(&options);

@@ -7,6 +7,7 @@
 #include "recorder/tick.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -17,7 +18,9 @@ enum {
     JOIN_EVERY_MS = 50,
     EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
     BROKEN_TRIES = 3,
-    REFRESH_PER_TICK = 8 /* idle threads whose state is looked at again */
+    PASSES = 3,            /* of a tick that the caller's thread makes alone */
+    WATCH_EVERY_US = 5000, /* eleven young collections take longer */
+    REFRESH_PER_TICK = 8   /* idle threads whose state is looked at again */
 };
 
 static uint64_t
@@ -71,6 +74,8 @@ check_options(const rec_unwinder *u, pr_err *err)
         return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
                        "--threads gil needs a GIL, and this Python is "
                        "free-threaded");
+    if (u->opts.gc_events)
+        return rec_gc_check(&u->runtime.layout, err);
     return PR_OK;
 }
 
@@ -139,6 +144,7 @@ rec_unwinder_free(rec_unwinder *u)
     if (!u)
         return;
     rec_pause_release(&u->pause);
+    rec_watch_release(&u->watch);
     rec_teller_release(&u->teller);
     rec_threads_release(&u->table);
     rec_codes_free(u->codes);
@@ -559,6 +565,30 @@ try_pass(rec_unwinder *u, pr_err *err)
     return code;
 }
 
+/* Collections are looked at more rarely than threads: the ring holds some. */
+static pr_code
+watch_collections(rec_unwinder *u, pr_err *err)
+{
+    uint64_t now = rec_now_us(u);
+    if (!u->opts.gc_events || u->silent || now - u->watched_us < WATCH_EVERY_US)
+        return PR_OK;
+    u->watched_us = now;
+    return rec_watch_poll(&u->watch, &u->table, u->start_ns / 1000, u->sink,
+                          err);
+}
+
+/* All threads, as the strategy wants it. */
+static pr_code
+pass(rec_unwinder *u, int *ret_next, pr_err *err)
+{
+    if (u->opts.strategy == REC_BLOCKING && !u->silent)
+        return run_stopped(u, ret_next, err);
+    pr_code code = try_pass(u, err);
+    if (code == PR_OK)
+        *ret_next = next_cpu(u);
+    return code;
+}
+
 pr_code
 rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
 {
@@ -572,15 +602,10 @@ rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
     if (code != PR_OK || u->detached)
         return code;
     pr_err why = PR_ERR_INIT;
-    if (u->opts.strategy == REC_BLOCKING && !u->silent) {
-        code = run_stopped(u, ret_next, &why);
-        return code == PR_OK ? PR_OK : recover(u, code, &why, err);
-    }
-    code = try_pass(u, &why);
-    if (code != PR_OK)
-        return recover(u, code, &why, err);
-    *ret_next = next_cpu(u);
-    return PR_OK;
+    code = pass(u, ret_next, &why);
+    if (code == PR_OK && *ret_next == REC_NO_CPU)
+        code = watch_collections(u, &why);
+    return code == PR_OK ? PR_OK : recover(u, code, &why, err);
 }
 
 pr_code
@@ -596,14 +621,37 @@ rec_tick_prepare(rec_unwinder *u, pr_err *err)
     return code;
 }
 
+/* Move the calling thread to one CPU. */
+static bool
+move_to(int cpu)
+{
+    cpu_set_t set;
+    if (cpu >= CPU_SETSIZE)
+        return false;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
 pr_code
 rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, uint64_t period_us,
                   pr_err *err)
 {
     (void)period_us;
-    int next;
+    cpu_set_t own;
+    bool moves = u->opts.strategy != REC_REMOTE &&
+                 sched_getaffinity(0, sizeof own, &own) == 0;
+    int cpu = REC_NO_CPU, next = REC_NO_CPU;
     rec_tick_begin(u, time_us);
-    return rec_tick_pass(u, REC_NO_CPU, true, &next, err);
+    pr_code code = rec_tick_pass(u, cpu, !moves, &next, err);
+    for (int i = 1; code == PR_OK && next != REC_NO_CPU && i < PASSES; i++) {
+        cpu = move_to(next) ? next : REC_NO_CPU;
+        bool last = i + 1 == PASSES || cpu == REC_NO_CPU;
+        code = rec_tick_pass(u, cpu, last, &next, err);
+    }
+    if (moves)
+        sched_setaffinity(0, sizeof own, &own);
+    return code;
 }
 
 pr_code
