@@ -47,7 +47,8 @@ order_nodes(const conv_model *model, conv_index *index)
         index->position[i] = at;
         index->node[at] = i;
         index->last[at] = at + size[i] - 1;
-        index->depth[at] = i ? index->depth[index->position[parent]] + 1 : 0;
+        index->parent[at] = index->position[parent];
+        index->depth[at] = i ? index->depth[index->parent[at]] + 1 : 0;
     }
     free(size);
     free(next);
