@@ -59,6 +59,15 @@ replace(const char *path, bool force, int *ret_fd, pr_err *err)
     return rc;
 }
 
+/* What was created, not the link that led there. */
+static void
+remove_file(const char *path)
+{
+    char *real = realpath(path, NULL);
+    unlink(real ? real : path);
+    free(real);
+}
+
 /* The new name itself must survive a power cut as well. */
 static pr_code
 sync_folder(const char *path, pr_err *err)
@@ -96,7 +105,7 @@ pf_output_open(pf_output *out, const char *path, bool force, bool sync,
                      path);
     if (rc == PR_OK && sync && (rc = sync_folder(path, err)) != PR_OK) {
         close(fd);
-        unlink(path);
+        remove_file(path);
     }
     if (rc != PR_OK) {
         free(copy);
@@ -187,6 +196,6 @@ pf_output_abandon(pf_output *out, bool remove)
     if (out->fd < 0)
         return;
     if (remove)
-        unlink(out->path);
+        remove_file(out->path);
     pf_output_close(out, NULL);
 }

@@ -1239,6 +1239,10 @@ force_through_a_link_replaces_its_end(void **state)
     assert_true(S_ISLNK(st.st_mode));
     taker t;
     assert_int_equal(take(other_path, &t).state, PF_FINISHED);
+    sink = open_writer(path, &opts);
+    sink->ops->abort(sink); /* takes away what it made, not the link */
+    assert_false(exists(other_path));
+    assert_int_equal(lstat(path, &st), 0);
 }
 
 static void
