@@ -487,6 +487,80 @@ files_of_cpython_in_both_byte_orders(void **state)
     }
 }
 
+/* Sanitizers would make minutes of it. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/* The header of a zstd block: 3 bytes, little-endian. */
+static void
+put_block(pf_buf *b, uint32_t size, uint32_t type, bool last)
+{
+    uint8_t header[4];
+    pf_put_le32(header, size << 3 | type << 1 | last);
+    pf_buf_bytes(b, header, 3);
+}
+
+/* A zstd frame of `first`, then n times the byte 1, in blocks of runs. */
+static void
+put_zstd_run(pf_buf *b, const pf_buf *first, uint64_t n)
+{
+    static const uint8_t start[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0x50};
+    pf_buf_bytes(b, start, sizeof start);
+    put_block(b, (uint32_t)first->n, 0, false);
+    pf_buf_bytes(b, first->p, first->n);
+    while (n) {
+        uint32_t size = n < PF_ZSTD_BLOCK_MAX ? (uint32_t)n : PF_ZSTD_BLOCK_MAX;
+        n -= size;
+        put_block(b, size, 1, n == 0);
+        pf_buf_u8(b, 1);
+    }
+}
+
+typedef struct counter {
+    pr_sink sink;
+    uint64_t samples, last_us;
+} counter;
+
+static pr_code
+count_delta(pr_sink *sink, const pr_delta *d, pr_err *err)
+{
+    (void)err;
+    counter *c = (counter *)sink;
+    c->samples += d->n;
+    c->last_us = d->time_us[d->n - 1];
+    return PR_OK;
+}
+
+/* A run of 2^32 + 4 samples 1 us apart. */
+static void
+more_samples_than_32_bits_count(void **state)
+{
+    (void)state;
+    static const pr_sink_ops ops = {.delta = count_delta};
+    counter c = {{&ops}, 0, 0};
+    uint64_t run = (1ull << 32) + 4;
+    stock k = {.zstd = true, .samples = run + 1, .threads = 1};
+    pf_buf first = {0}, region = {0}, file = {0};
+    scratch s;
+    scratch_begin(&s);
+    put_record(&first, 70, 0, PF_FULL, false);
+    pf_buf_bytes(&first, (const uint8_t[]){1, 1, 1, 0}, 4);
+    put_record(&first, 70, 0, PF_REPEAT, false);
+    pf_buf_varint(&first, run);
+    put_zstd_run(&region, &first, 2 * run);
+    make_stock(&k, region.p, region.n, &file);
+    scratch_write(&s, file.p, file.n);
+    pf_reader *reader = open_file(&s);
+    assert_int_equal(pf_reader_replay(reader, NULL, &c.sink, NULL, NULL),
+                     PR_OK);
+    assert_true(c.samples == run + 1 && c.last_us == run + 1);
+    pf_reader_free(reader);
+    scratch_end(&s);
+    free(first.p);
+    free(region.p);
+    free(file.p);
+}
+#endif
+
 /* Write the made file and open it; the code, and the message in *err. */
 static pr_code
 open_bytes(const scratch *s, const void *bytes, size_t n, pr_err *err)
@@ -780,6 +854,9 @@ main(void)
         cmocka_unit_test(stacks_of_none_and_of_thousands_of_frames),
         cmocka_unit_test(thousands_of_threads_read_back),
         cmocka_unit_test(files_of_cpython_in_both_byte_orders),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(more_samples_than_32_bits_count),
+#endif
         cmocka_unit_test(the_header_of_a_pre_release_is_refused_by_name),
         cmocka_unit_test(what_is_no_profile_is_named),
         cmocka_unit_test(newer_cut_and_damaged_are_different_answers),
