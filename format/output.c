@@ -59,12 +59,16 @@ replace(const char *path, bool force, int *ret_fd, pr_err *err)
     return rc;
 }
 
-/* What was created, not the link that led there. */
+/* Take away what was created: not the link that led there, nor a file that
+ * somebody else has put in its place. */
 static void
-remove_file(const char *path)
+remove_file(int fd, const char *path)
 {
+    struct stat ours, there;
     char *real = realpath(path, NULL);
-    unlink(real ? real : path);
+    if (real && fstat(fd, &ours) == 0 && stat(real, &there) == 0 &&
+        ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+        unlink(real);
     free(real);
 }
 
@@ -104,8 +108,8 @@ pf_output_open(pf_output *out, const char *path, bool force, bool sync,
         rc = PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot create '%s'",
                      path);
     if (rc == PR_OK && sync && (rc = sync_folder(path, err)) != PR_OK) {
+        remove_file(fd, path);
         close(fd);
-        remove_file(path);
     }
     if (rc != PR_OK) {
         free(copy);
@@ -196,6 +200,6 @@ pf_output_abandon(pf_output *out, bool remove)
     if (out->fd < 0)
         return;
     if (remove)
-        remove_file(out->path);
+        remove_file(out->fd, out->path);
     pf_output_close(out, NULL);
 }

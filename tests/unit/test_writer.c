@@ -1095,6 +1095,22 @@ abort_before_the_first_segment_leaves_no_file(void **state)
 }
 
 static void
+abort_leaves_what_another_put_in_its_place(void **state)
+{
+    (void)state;
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    opts.force = 1;
+    pr_sink *first = open_writer(path, &opts);
+    pr_sink *second = open_writer(path, &opts);
+    pr_err err = PR_ERR_INIT;
+    first->ops->abort(first);
+    assert_int_equal(tell_beginning(second, &err), PR_OK);
+    finish(second);
+    taker t;
+    assert_int_equal(take(path, &t).state, PF_FINISHED);
+}
+
+static void
 abort_of_a_plain_file_leaves_no_file(void **state)
 {
     (void)state;
@@ -1422,6 +1438,7 @@ main(void)
         TEST(an_empty_profile_is_a_whole_file),
         TEST(abort_keeps_the_checkpoints_and_drops_the_rest),
         TEST(abort_before_the_first_segment_leaves_no_file),
+        TEST(abort_leaves_what_another_put_in_its_place),
         TEST(abort_of_a_plain_file_leaves_no_file),
         TEST(a_profile_that_did_not_start_does_not_finish),
         TEST(a_write_may_take_less_than_all_and_be_interrupted),
