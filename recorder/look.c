@@ -44,6 +44,17 @@ rec_is_fatal(pr_code code)
            code == PR_IO || code == PR_INTERNAL;
 }
 
+/* What stopped a look, as the recording's error. */
+static pr_code
+stop(const rec_thread *t, pr_err *why, pr_err *err)
+{
+    pr_code code = why->code;
+    pr_err_wrap(why, "cannot read thread %llu", (unsigned long long)t->tid);
+    if (err && err->code == PR_OK)
+        *err = *why;
+    return code;
+}
+
 /* ---- results ---- */
 
 pr_code
@@ -243,8 +254,10 @@ take_stack(rec_unwinder *u, rec_thread *t, rec_read *r, found *ret, pr_err *err)
     if (code != PR_OK)
         return code;
     code = walk_and_decode(u, t, &r->shot, r->shot.current_frame, ret, err);
-    if (code == PR_TORN && r->shot.outer_frame)
-        code = walk_and_decode(u, t, &r->shot, r->shot.outer_frame, ret, NULL);
+    if (code == PR_TORN && r->shot.outer_frame) {
+        pr_err_clear(err);
+        code = walk_and_decode(u, t, &r->shot, r->shot.outer_frame, ret, err);
+    }
     if (code != PR_OK)
         return code;
     ret->status = rec_status_of(u, t, r->shot.tstate);
@@ -308,9 +321,10 @@ rec_look_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
         return PR_OK;
     uint32_t calls = u->window.calls;
     found f = {0};
-    pr_code taken = take_stack(u, t, &r, &f, NULL);
+    pr_err why = PR_ERR_INIT;
+    pr_code taken = take_stack(u, t, &r, &f, &why);
     if (rec_is_fatal(taken))
-        return PR_FAIL(err, taken, 0, PR_NO_OFFSET, "cannot read thread");
+        return stop(t, &why, err);
     if (taken == PR_OK)
         add_cpu_state(u, t, &f);
     pr_code code = close_guard(u, &r, calls, err);
@@ -357,9 +371,10 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
     pr_code code = read_thread(u, t, rest ? 0 : witness, &r, err);
     if (code != PR_OK)
         return code;
-    pr_code taken = take_stack(u, t, &r, &f, NULL);
+    pr_err why = PR_ERR_INIT;
+    pr_code taken = take_stack(u, t, &r, &f, &why);
     if (rec_is_fatal(taken))
-        return PR_FAIL(err, taken, 0, PR_NO_OFFSET, "cannot read thread");
+        return stop(t, &why, err);
     bool proven;
     if (rest) {
         proven = rec_thread_ran(t, pid, &ran) && !ran;
@@ -393,9 +408,10 @@ rec_look_stopped(rec_unwinder *u, rec_thread *t, pr_err *err)
     pr_code code = read_thread(u, t, 0, &r, err);
     if (code != PR_OK)
         return code;
-    code = take_stack(u, t, &r, &f, NULL);
+    pr_err why = PR_ERR_INIT;
+    code = take_stack(u, t, &r, &f, &why);
     if (rec_is_fatal(code))
-        return PR_FAIL(err, code, 0, PR_NO_OFFSET, "cannot read thread");
+        return stop(t, &why, err);
     if (code != PR_OK) {
         u->listed_ms = 0;
         return rec_look_lose(u, t, reason_of(code), err);
@@ -424,22 +440,24 @@ choose_starts(const rec_unwinder *u, const rec_thread *t, const rec_shot *shot,
 }
 
 static pr_code
-try_remote(rec_unwinder *u, rec_thread *t, found *ret)
+try_remote(rec_unwinder *u, rec_thread *t, found *ret, pr_err *err)
 {
     rec_read r;
-    pr_code code = read_thread(u, t, 0, &r, NULL);
+    pr_code code = read_thread(u, t, 0, &r, err);
     if (code == PR_OK)
-        code = check_thread(u, t, &r, NULL);
+        code = check_thread(u, t, &r, err);
     if (code == PR_OK)
         code = rec_source_follow(&t->source, &u->runtime.layout, &u->window,
-                                 &r.shot, NULL);
+                                 &r.shot, err);
     if (code != PR_OK)
         return code;
     uint64_t start[2];
     choose_starts(u, t, &r.shot, start);
-    code = walk_and_decode(u, t, &r.shot, start[0], ret, NULL);
-    if (code == PR_TORN && start[1] != start[0])
-        code = walk_and_decode(u, t, &r.shot, start[1], ret, NULL);
+    code = walk_and_decode(u, t, &r.shot, start[0], ret, err);
+    if (code == PR_TORN && start[1] != start[0]) {
+        pr_err_clear(err);
+        code = walk_and_decode(u, t, &r.shot, start[1], ret, err);
+    }
     if (code == PR_OK)
         ret->status = rec_status_of(u, t, r.shot.tstate);
     return code;
@@ -463,13 +481,15 @@ look_remote(rec_unwinder *u, rec_thread *t, pr_err *err)
         return rec_look_lose(u, t, PR_COUNT_LOST_MOVED, err);
     found f = {0};
     pr_code code = PR_TORN;
+    pr_err why;
     for (int i = 0; i < REMOTE_TRIES && code == PR_TORN; i++) {
         if (i)
             t->count[PR_COUNT_RETRIES]++;
-        code = try_remote(u, t, &f);
+        why = (pr_err)PR_ERR_INIT;
+        code = try_remote(u, t, &f, &why);
     }
     if (rec_is_fatal(code))
-        return PR_FAIL(err, code, 0, PR_NO_OFFSET, "cannot read thread");
+        return stop(t, &why, err);
     if (code != PR_OK) {
         u->listed_ms = 0;
         return rec_look_lose(u, t, reason_of(code), err);

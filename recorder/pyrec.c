@@ -60,18 +60,26 @@ now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* With --debug also what the sentence leaves out. */
 static void
-print_error(const pr_err *err)
+print_error(const pr_err *err, bool debug)
 {
     char text[1024];
     pr_err_format(err, text, sizeof text);
     fprintf(stderr, "pyrec: error: %s\n", text);
+    if (!debug)
+        return;
+    fprintf(stderr, "pyrec: debug: %s (%s), errno %d", pr_code_name(err->code),
+            pr_code_text(err->code), err->sys);
+    if (err->offset != PR_NO_OFFSET)
+        fprintf(stderr, ", address 0x%" PRIx64, err->offset);
+    fputs("\n", stderr);
 }
 
 static int
-fail(const pr_err *err)
+fail(const pr_err *err, const rec_options *options)
 {
-    print_error(err);
+    print_error(err, options->debug);
     return pr_exit_status(err->code);
 }
 
@@ -161,7 +169,7 @@ add_target(session *s, pid_t pid, char *output, pr_err *err)
 static void
 note_failure(session *s, pr_code code, const pr_err *err)
 {
-    print_error(err);
+    print_error(err, s->options->debug);
     if (s->code == PR_OK)
         s->code = code;
 }
@@ -485,14 +493,14 @@ record(const rec_options *options)
 /* ---- the other things it does ---- */
 
 static int
-check(pid_t pid)
+check(const rec_options *options)
 {
     pr_err err = PR_ERR_INIT;
     rec_target t;
-    if (rec_is_python(pid, &t, &err) != PR_OK)
-        return fail(&err);
-    printf("%d is CPython %u.%u.%u%s, %s\n", (int)pid, t.python[0], t.python[1],
-           t.python[2], t.free_threaded ? " (free-threaded)" : "",
+    if (rec_is_python(options->pid, &t, &err) != PR_OK)
+        return fail(&err, options);
+    printf("%d is CPython %u.%u.%u%s, %s\n", (int)t.pid, t.python[0],
+           t.python[1], t.python[2], t.free_threaded ? " (free-threaded)" : "",
            t.runtime_path);
     return 0;
 }
@@ -503,7 +511,7 @@ dump(const rec_options *options)
     pr_err err = PR_ERR_INIT;
     pr_code code = rec_dump_process(options->pid, &options->unwinder, stdout,
                                     options->json, &err);
-    return code == PR_OK ? 0 : fail(&err);
+    return code == PR_OK ? 0 : fail(&err, options);
 }
 
 int
@@ -514,13 +522,13 @@ main(int argc, char **argv)
     pr_code code = rec_options_parse(argc, argv, &options, &err);
     int status = 0;
     if (code != PR_OK)
-        status = fail(&err);
+        status = fail(&err, &options);
     else if (options.action == REC_ACTION_HELP)
         fputs(rec_options_help(), stdout);
     else if (options.action == REC_ACTION_VERSION)
         puts("pyrec " PYREC_VERSION);
     else if (options.action == REC_ACTION_CHECK)
-        status = check(options.pid);
+        status = check(&options);
     else if (options.action == REC_ACTION_DUMP)
         status = dump(&options);
     else
