@@ -11,11 +11,24 @@ SAMPLES = 40000
 RATE = 5000
 # 36 shares are compared: at 3 standard errors one in ten runs would fail.
 STANDARD_ERRORS = 4
+QUIET = 0.9  # the program's part of a processor, below which none is proven
 
 
 def sums(path, n):
     with open(path, "rb") as file:
         return struct.unpack("%dQ" % n, file.read(8 * n))
+
+
+def own_samples(names):
+    """Samples on the processor by function; those of the loop that calls and
+    reads the clock fall to all alike, as its time does in the program's sums."""
+    rows = dict(live.Database("run.bin").rows(
+        "SELECT qualname, sum(n) FROM node_self"
+        " JOIN node ON node.id = node_self.node_id"
+        " JOIN function ON function.id = node.function_id"
+        " WHERE status & ? GROUP BY qualname", ON_CPU))
+    return [rows.get(name, 0) + rows.get("loop", 0) / len(names)
+            for name in names]
 
 
 @live.each_python
@@ -26,21 +39,24 @@ def self_time_shares_are_those_of_the_programs_own_clock(python):
         live.record(target, "run.bin", "-r", RATE, seconds=SAMPLES // RATE)
         after = sums("sums", len(names))
     spent = [b - a for a, b in zip(before, after)]
-    seen = dict(live.Database("run.bin").rows(
-        "SELECT qualname, sum(n) FROM node_self"
-        " JOIN node ON node.id = node_self.node_id"
-        " JOIN function ON function.id = node.function_id"
-        " WHERE status & ? GROUP BY qualname", ON_CPU))
-    total = sum(seen.get(name, 0) for name in names)
-    expect(total > SAMPLES / 4, "only %d samples on the processor", total)
-    for name, time in zip(names, spent):
+    running = sum(spent) / 1e9 / (SAMPLES / RATE)
+    if running < QUIET:
+        # While it waits for a processor it is sampled at one place again and
+        # again: such samples are not independent.
+        raise live.Skip("the machine is busy, the program ran %d %% of the time"
+                        % (100 * running))
+    seen = own_samples(names)
+    expect(sum(seen) > SAMPLES / 2, "only %d samples on the processor",
+           sum(seen))
+    worst = 0
+    for name, n, time in zip(names, seen, spent):
         share = time / sum(spent)
-        error = math.sqrt(share * (1 - share) / total)
-        off = (seen.get(name, 0) / total - share) / error
+        error = math.sqrt(share * (1 - share) / sum(seen))
+        off = (n / sum(seen) - share) / error
         print("# %s: true share %.4f, %+.1f standard errors" %
               (name, share, off))
-        expect(abs(off) <= STANDARD_ERRORS,
-               "%s is %.1f standard errors off", name, off)
+        worst = max(worst, abs(off))
+    expect(worst <= STANDARD_ERRORS, "%.1f standard errors off", worst)
 
 
 live.run()
