@@ -330,6 +330,16 @@ rec_dump_set_target(pr_sink *sink, const rec_target *target)
     ((dump *)sink)->target = *target;
 }
 
+void
+rec_dump_write_frame(const pr_sink *sink, uint32_t frame)
+{
+    const dump *d = (const dump *)sink;
+    if (d->json)
+        write_json_frame(d, &d->frame[frame]);
+    else
+        write_text_frame(d, &d->frame[frame]);
+}
+
 bool
 rec_dump_is_whole(const pr_sink *sink)
 {

@@ -22,6 +22,9 @@ pr_code rec_dump_new(FILE *to, bool json, pr_sink **ret, pr_err *err);
 /* What the output says about the process. */
 void rec_dump_set_target(pr_sink *dump, const rec_target *target);
 
+/* One frame that was told, as it stands in the output. */
+void rec_dump_write_frame(const pr_sink *dump, uint32_t frame);
+
 /* Was each thread that was told also sampled? */
 bool rec_dump_is_whole(const pr_sink *dump);
 

@@ -1,0 +1,178 @@
+/*
+ * taskdump.c - read all tasks, name their frames, write them.
+ */
+#include "recorder/taskdump.h"
+
+#include "recorder/code.h"
+#include "recorder/dump.h"
+#include "recorder/quote.h"
+#include "recorder/runtime.h"
+#include "recorder/task.h"
+#include <errno.h>
+#include <inttypes.h>
+
+typedef struct taskdump {
+    FILE *to;
+    bool json;
+    rec_process process;
+    rec_memory memory;
+    rec_runtime runtime;
+    rec_asyncio asyncio;
+    rec_tasks tasks;
+    pr_sink *names; /* strings and frames that were told */
+    rec_codes *codes;
+} taskdump;
+
+/* The frame of a call; false: it makes no sense (the task moved on). */
+static bool
+frame_of(taskdump *d, const rec_call *call, uint32_t *ret)
+{
+    const rec_code *code = rec_codes_find(d->codes, call->code);
+    if (!code &&
+        rec_codes_read(d->codes, &d->memory, call->code, &code, NULL) != PR_OK)
+        return false;
+    return rec_codes_frame(d->codes, code, call->instr, PR_NO_OPCODE, ret,
+                           NULL) == PR_OK;
+}
+
+/* ---- text ---- */
+
+static void
+write_name(const taskdump *d, const rec_task *t)
+{
+    fputc('"', d->to);
+    rec_quote_text(d->to, t->name, t->name_len);
+    fputc('"', d->to);
+}
+
+static void
+write_text_task(taskdump *d, const rec_task *t)
+{
+    fputs("\ntask ", d->to);
+    write_name(d, t);
+    if (t->tid)
+        fprintf(d->to, " of thread %" PRIu64, t->tid);
+    else
+        fputs(" of a thread that ended", d->to);
+    if (t->interp)
+        fprintf(d->to, " of interpreter %" PRIu32, t->interp);
+    fputs(t->running ? ": running\n" : "\n", d->to);
+    for (size_t i = 0; i < t->n_calls; i++) {
+        uint32_t frame;
+        if (frame_of(d, &t->call[i], &frame))
+            rec_dump_write_frame(d->names, frame);
+    }
+    for (size_t i = 0; i < t->n_parents; i++) {
+        const rec_task *parent = rec_tasks_find(&d->tasks, t->parent[i]);
+        if (!parent)
+            continue;
+        fputs("  awaited by ", d->to);
+        write_name(d, parent);
+        fputc('\n', d->to);
+    }
+}
+
+static void
+write_text(taskdump *d)
+{
+    char name[64];
+    rec_process_name(d->process.pid, name, sizeof name);
+    fprintf(d->to, "process %d (", (int)d->process.pid);
+    rec_quote_text(d->to, name, strlen(name));
+    fprintf(d->to, "): %zu task%s\n", d->tasks.n, d->tasks.n == 1 ? "" : "s");
+    for (size_t i = 0; i < d->tasks.n; i++)
+        write_text_task(d, &d->tasks.v[i]);
+    if (d->tasks.lost)
+        fprintf(d->to, "\n%" PRIu64 " that would not hold still\n",
+                d->tasks.lost);
+}
+
+/* ---- JSON ---- */
+
+static void
+write_json_task(taskdump *d, const rec_task *t)
+{
+    fprintf(d->to, "{\"id\":%" PRIu64 ",\"name\":", t->key);
+    rec_quote_json(d->to, t->name, t->name_len);
+    fprintf(d->to,
+            ",\"tid\":%" PRIu64 ",\"interpreter\":%" PRIu32
+            ",\"running\":%s,\"frames\":[",
+            t->tid, t->interp, t->running ? "true" : "false");
+    const char *before = "";
+    for (size_t i = 0; i < t->n_calls; i++) {
+        uint32_t frame;
+        if (!frame_of(d, &t->call[i], &frame))
+            continue;
+        fputs(before, d->to);
+        before = ",";
+        rec_dump_write_frame(d->names, frame);
+    }
+    fputs("],\"awaited_by\":[", d->to);
+    for (size_t i = 0; i < t->n_parents; i++)
+        fprintf(d->to, "%s%" PRIu64, i ? "," : "", t->parent[i]);
+    fputs("]}", d->to);
+}
+
+static void
+write_json(taskdump *d)
+{
+    fprintf(d->to, "{\"pid\":%d,\"lost\":%" PRIu64 ",\"tasks\":[",
+            (int)d->process.pid, d->tasks.lost);
+    for (size_t i = 0; i < d->tasks.n; i++) {
+        fputs(i ? ",\n" : "\n", d->to);
+        write_json_task(d, &d->tasks.v[i]);
+    }
+    fputs("]}\n", d->to);
+}
+
+/* ---- the process ---- */
+
+static pr_code
+read_all(taskdump *d, pr_err *err)
+{
+    const rec_layout *l = &d->runtime.layout;
+    pr_code code = rec_runtime_find(&d->process, &d->memory, &d->runtime, err);
+    if (code == PR_OK)
+        code = rec_asyncio_load(&d->process, l, &d->memory, &d->asyncio, err);
+    if (code == PR_OK)
+        code = rec_tasks_read(&d->asyncio, l, &d->memory, d->runtime.address,
+                              false, &d->tasks, err);
+    if (code == PR_OK)
+        code = rec_dump_new(d->to, d->json, &d->names, err);
+    if (code == PR_OK)
+        code = rec_codes_new(l, d->names, false, &d->codes, err);
+    return code;
+}
+
+static pr_code
+write_all(taskdump *d, pr_err *err)
+{
+    if (d->json)
+        write_json(d);
+    else
+        write_text(d);
+    if (fflush(d->to) != 0 || ferror(d->to))
+        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
+                       "cannot write the tasks");
+    return PR_OK;
+}
+
+pr_code
+rec_taskdump_process(pid_t pid, FILE *to, bool json, pr_err *err)
+{
+    taskdump d = {.to = to, .json = json};
+    pr_code code = rec_process_open(pid, &d.process, err);
+    if (code != PR_OK)
+        return code;
+    rec_memory_init(&d.memory, pid);
+    code = read_all(&d, err);
+    if (code == PR_OK)
+        code = write_all(&d, err);
+    rec_codes_free(d.codes);
+    if (d.names)
+        d.names->ops->abort(d.names);
+    rec_tasks_release(&d.tasks);
+    rec_memory_release(&d.memory);
+    rec_process_release(&d.process);
+    return code;
+}
