@@ -22,7 +22,6 @@ typedef struct pf_search {
     uint64_t end; /* no checkpoint ends behind it */
     uint64_t budget;
     bool damaged; /* met a checkpoint that is whole in length only */
-    bool newer;   /* met one that needs a newer reader */
     pf_buf frame; /* of the checkpoint that is looked at */
 } pf_search;
 

@@ -292,6 +292,34 @@ bytes_behind_the_end_are_found_and_harmless(void **state)
     sample_end(&f);
 }
 
+/* A forger's work: the checksums are right, the tables name something else. */
+static void
+tables_that_say_something_else_are_found_by_verify(void **state)
+{
+    (void)state;
+    sample_file f;
+    pf_reader *reader = NULL;
+    pr_err err = PR_ERR_INIT;
+    sample_begin(&f, true);
+    uint8_t *stats = f.bytes + f.n - PF_FOOTER_SIZE - PF_STATS_SIZE;
+    uint64_t size = pf_load_u64(stats - PF_INDEX_TAIL_SIZE, false);
+    uint8_t *index = stats - size;
+    uint8_t *tables = f.bytes + f.region_end;
+    f.bytes[f.region_end + 2] ^= 1; /* a letter of the second string */
+    pf_put_u64(index + PF_INDEX_TABLES_CHECK,
+               pr_hash_bytes(tables, (size_t)(index - tables)));
+    pf_put_u64(index + PF_INDEX_CHECKSUM, 0);
+    pf_put_u64(index + PF_INDEX_CHECKSUM, pr_hash_bytes(index, size));
+    scratch_write(&f.s, f.bytes, f.n);
+    assert_int_equal(pf_reader_open(f.s.path, &reader, &err), PR_OK);
+    assert_int_equal(pf_reader_info(reader)->state, PF_FINISHED);
+    assert_int_equal(pf_reader_verify(reader, NULL, &err), PR_DAMAGED);
+    assert_int_equal(err.offset, f.region_end);
+    assert_int_equal(pf_reader_info(reader)->state, PF_DAMAGED);
+    pf_reader_free(reader);
+    sample_end(&f);
+}
+
 /* ---- bytes at the edge of a page ---- */
 
 /* n bytes that end where reading is not allowed. */
@@ -600,6 +628,7 @@ main(void)
         cmocka_unit_test(
             a_lost_checkpoint_takes_its_names_and_no_others_samples),
         cmocka_unit_test(bytes_behind_the_end_are_found_and_harmless),
+        cmocka_unit_test(tables_that_say_something_else_are_found_by_verify),
         cmocka_unit_test(a_body_of_any_length_is_read_within_its_bytes),
         cmocka_unit_test(records_of_any_length_are_read_within_their_bytes),
         cmocka_unit_test(alternating_status_costs_what_equal_status_costs),
