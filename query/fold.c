@@ -300,9 +300,9 @@ find_children(const place *places, size_t n, uint32_t parent)
     return low;
 }
 
-/* Write the groups to `out` in pre-order.  `todo` has room for all of them:
- * each is on it once. */
-static void
+/* Write the groups to `out` in pre-order and return how many there are.
+ * `todo` has room for all of them: each is on it once. */
+static size_t
 write_in_order(const q_group *group, const place *places, size_t n,
                uint32_t *todo, q_group *out)
 {
@@ -313,14 +313,29 @@ write_in_order(const q_group *group, const place *places, size_t n,
              i < n && places[i].parent == parent; i++)
             todo[n_todo++] = places[i].group;
         if (n_todo == 0)
-            return;
+            return n_out;
         parent = todo[--n_todo];
         out[n_out++] = group[parent];
     }
 }
 
+/* A group has no more samples than the one it stands on: what is left out
+ * takes only the like with it. */
+static size_t
+list_places(const q_groups *groups, int64_t least_n, place *places)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < groups->len; i++) {
+        const q_group *g = &groups->group[i];
+        if (g->total.n >= least_n)
+            places[n++] = (place){(uint32_t)i, g->parent, g->total.n, g->a};
+    }
+    qsort(places, n, sizeof *places, compare_places);
+    return n;
+}
+
 static bool
-put_in_order(q_groups *groups)
+put_in_order(q_groups *groups, int64_t least_n)
 {
     size_t n = groups->len;
     place *places = calloc(n + 1, sizeof *places);
@@ -328,12 +343,8 @@ put_in_order(q_groups *groups)
     q_group *out = calloc(n + 1, sizeof *out);
     bool done = places && todo && out;
     if (done) {
-        for (size_t i = 0; i < n; i++) {
-            const q_group *g = &groups->group[i];
-            places[i] = (place){(uint32_t)i, g->parent, g->total.n, g->a};
-        }
-        qsort(places, n, sizeof *places, compare_places);
-        write_in_order(groups->group, places, n, todo, out);
+        size_t kept = list_places(groups, least_n, places);
+        groups->len = write_in_order(groups->group, places, kept, todo, out);
         free(groups->group);
         groups->group = out;
         groups->cap = n + 1;
@@ -359,14 +370,14 @@ read_tree(walker *walk, q_groups *groups, path *p, pr_err *err)
 
 pr_code
 q_fold_tree(q_database *database, sqlite3_stmt *stmt, const q_weights *weights,
-            q_groups *ret, pr_err *err)
+            int64_t least_n, q_groups *ret, pr_err *err)
 {
     walker walk = {.database = database, .stmt = stmt, .weights = weights};
     q_groups groups = {0};
     path p = {0};
     pr_code rc = read_tree(&walk, &groups, &p, err);
     free(p.step);
-    if (rc == PR_OK && !put_in_order(&groups))
+    if (rc == PR_OK && !put_in_order(&groups, least_n))
         rc = no_memory(err);
     if (rc != PR_OK) {
         q_groups_release(&groups);

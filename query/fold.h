@@ -57,10 +57,12 @@ pr_code q_fold_flat(q_database *database, sqlite3_stmt *stmt,
                     const q_weights *weights, q_groups *ret, pr_err *err);
 
 /* stmt yields (id, last_id, a, is_root) in order of id: groups are the stacks
- * of keys from each root on; without a root above it a node is left out.
- * Brothers follow each other by total. */
+ * of keys from each root on; without a root above it a node is left out, and
+ * so are groups of less than `least_n` samples.  Brothers follow each other by
+ * total. */
 pr_code q_fold_tree(q_database *database, sqlite3_stmt *stmt,
-                    const q_weights *weights, q_groups *ret, pr_err *err);
+                    const q_weights *weights, int64_t least_n, q_groups *ret,
+                    pr_err *err);
 
 void q_groups_release(q_groups *groups);
 

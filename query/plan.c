@@ -291,9 +291,6 @@ make_answer(q_database *database, const q_query *query, const char *table,
                             query->in.text, query->in.text, query->in.text);
     if (query->verb == Q_TREE && query->depth >= 0)
         sqlite3_str_appendf(sql, " AND depth < %lld", query->depth);
-    if (query->verb == Q_TREE)
-        sqlite3_str_appendf(sql, " AND total_n * 1e6 >= %lld * :all",
-                            query->above);
     add_order(query, a, sql);
     return finish_text(sql, ret, err);
 }
@@ -401,7 +398,7 @@ pr_code
 q_plan_make(q_database *database, const q_query *query, q_plan *ret,
             pr_err *err)
 {
-    q_plan plan = {Q_SHAPE_PLAIN, NULL, NULL, NULL, NULL};
+    q_plan plan = {.above = query->above};
     bool ready = false;
     pr_code rc = is_ready(database, query, &ready, err);
     if (rc != PR_OK)
@@ -427,5 +424,5 @@ q_plan_release(q_plan *plan)
     sqlite3_free(plan->nodes);
     sqlite3_free(plan->answer);
     sqlite3_free(plan->table);
-    *plan = (q_plan){Q_SHAPE_PLAIN, NULL, NULL, NULL, NULL};
+    *plan = (q_plan){0};
 }

@@ -26,6 +26,7 @@ typedef struct q_plan {
                     * are ready, one row with those of all samples */
     char *nodes;   /* what the fold of the shape wants */
     char *answer;  /* over the table; :all is the number of samples */
+    int64_t above; /* tree: least share of a row, in millionths */
     char *table;   /* temp.answer1, with the columns of Q_ANSWER_COLUMNS */
 } q_plan;
 

@@ -59,6 +59,15 @@ read_samples(q_database *database, const q_plan *plan, q_weights *ret,
     return rc;
 }
 
+/* The least number that is at least so many millionths of n; in two parts, so
+ * that nothing overflows. */
+static int64_t
+part_of(int64_t n, int64_t millionths)
+{
+    return n / 1000000 * millionths +
+           (n % 1000000 * millionths + 999999) / 1000000;
+}
+
 static pr_code
 fold_nodes(q_database *database, const q_plan *plan, const q_weights *weights,
            q_groups *ret, pr_err *err)
@@ -67,8 +76,10 @@ fold_nodes(q_database *database, const q_plan *plan, const q_weights *weights,
     pr_code rc = q_database_prepare(database, plan->nodes, &stmt, err);
     if (rc != PR_OK)
         return rc;
+    int64_t all_n = weights->before[weights->len].n;
     rc = plan->shape == Q_SHAPE_TREE
-             ? q_fold_tree(database, stmt, weights, ret, err)
+             ? q_fold_tree(database, stmt, weights, part_of(all_n, plan->above),
+                           ret, err)
              : q_fold_flat(database, stmt, weights, ret, err);
     sqlite3_finalize(stmt);
     return rc;
