@@ -1,9 +1,31 @@
 /*
- * rows.c - prepared multi-row inserts.
+ * rows.c - a virtual table with the smallest set of methods: one scan, from
+ * the first row to the last.
  */
 #include "converter/rows.h"
 
 #include <sqlite3.h>
+#include <stddef.h>
+
+static const char module_name[] = "conv_rows";
+
+typedef struct source {
+    conv_rows_next next;
+    void *context;
+} source;
+
+typedef struct table {
+    sqlite3_vtab base;
+    const source *source;
+} table;
+
+typedef struct cursor {
+    sqlite3_vtab_cursor base;
+    const source *source;
+    bool more;
+    sqlite3_int64 number;
+    int64_t row[CONV_ROWS_COLUMNS];
+} cursor;
 
 pr_code
 conv_sqlite_fail(sqlite3 *database, pr_err *err)
@@ -14,76 +36,141 @@ conv_sqlite_fail(sqlite3 *database, pr_err *err)
                    "cannot write the database: %s", sqlite3_errmsg(database));
 }
 
-static pr_code
-prepare(conv_rows *rows, size_t n, sqlite3_stmt **ret, pr_err *err)
+static int
+rows_connect(sqlite3 *database, void *context, int argc,
+             const char *const *argv, sqlite3_vtab **ret, char **message)
 {
-    sqlite3_str *sql = sqlite3_str_new(rows->database);
-    sqlite3_str_appendf(sql, "INSERT INTO %s VALUES", rows->table);
-    for (size_t i = 0; i < n; i++) {
-        for (int c = 0; c < rows->columns; c++)
-            sqlite3_str_appendall(sql, c ? ",?" : i ? ",(?" : "(?");
-        sqlite3_str_appendchar(sql, 1, ')');
-    }
+    (void)argc;
+    (void)argv;
+    (void)message;
+    int rc = sqlite3_declare_vtab(
+        database, "CREATE TABLE x(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9)");
+    if (rc != SQLITE_OK)
+        return rc;
+    table *made = sqlite3_malloc64(sizeof *made);
+    if (!made)
+        return SQLITE_NOMEM;
+    *made = (table){.source = context};
+    *ret = &made->base;
+    return SQLITE_OK;
+}
+
+static int
+rows_disconnect(sqlite3_vtab *base)
+{
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int
+rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    (void)base;
+    info->estimatedCost = 1e6;
+    return SQLITE_OK;
+}
+
+static int
+rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
+{
+    cursor *made = sqlite3_malloc64(sizeof *made);
+    if (!made)
+        return SQLITE_NOMEM;
+    *made = (cursor){.source = ((const table *)base)->source};
+    *ret = &made->base;
+    return SQLITE_OK;
+}
+
+static int
+rows_close(sqlite3_vtab_cursor *base)
+{
+    sqlite3_free(base);
+    return SQLITE_OK;
+}
+
+static int
+rows_next(sqlite3_vtab_cursor *base)
+{
+    cursor *c = (cursor *)base;
+    c->more = c->source->next(c->source->context, c->row);
+    c->number++;
+    return SQLITE_OK;
+}
+
+static int
+rows_filter(sqlite3_vtab_cursor *base, int number, const char *string, int argc,
+            sqlite3_value **argv)
+{
+    (void)number;
+    (void)string;
+    (void)argc;
+    (void)argv;
+    return rows_next(base);
+}
+
+static int
+rows_eof(sqlite3_vtab_cursor *base)
+{
+    return !((const cursor *)base)->more;
+}
+
+static int
+rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    int64_t value = ((const cursor *)base)->row[column];
+    if (value != CONV_NULL) /* NULL is what an unset result is */
+        sqlite3_result_int64(context, value);
+    return SQLITE_OK;
+}
+
+static int
+rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+    *ret = ((const cursor *)base)->number;
+    return SQLITE_OK;
+}
+
+/* Without xCreate the module is a table of its own name. */
+static const sqlite3_module module = {
+    .xConnect = rows_connect,
+    .xBestIndex = rows_best_index,
+    .xDisconnect = rows_disconnect,
+    .xDestroy = rows_disconnect,
+    .xOpen = rows_open,
+    .xClose = rows_close,
+    .xFilter = rows_filter,
+    .xNext = rows_next,
+    .xEof = rows_eof,
+    .xColumn = rows_column,
+    .xRowid = rows_rowid,
+};
+
+static int
+insert_all(sqlite3 *database, const char *name, int columns)
+{
+    sqlite3_str *sql = sqlite3_str_new(database);
+    sqlite3_str_appendf(sql, "INSERT INTO %s SELECT c0", name);
+    for (int c = 1; c < columns; c++)
+        sqlite3_str_appendf(sql, ", c%d", c);
+    sqlite3_str_appendf(sql, " FROM %s", module_name);
     char *text = sqlite3_str_finish(sql);
     if (!text)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "SQL text");
-    int rc = sqlite3_prepare_v3(rows->database, text, -1,
-                                SQLITE_PREPARE_PERSISTENT, ret, NULL);
+        return SQLITE_NOMEM;
+    int rc = sqlite3_exec(database, text, NULL, NULL, NULL);
     sqlite3_free(text);
-    return rc == SQLITE_OK ? PR_OK : conv_sqlite_fail(rows->database, err);
-}
-
-pr_code
-conv_rows_init(conv_rows *rows, sqlite3 *database, const char *table,
-               int columns, pr_err *err)
-{
-    *rows =
-        (conv_rows){.database = database, .table = table, .columns = columns};
-    pr_code rc = prepare(rows, CONV_ROWS_AT_ONCE, &rows->many, err);
-    return rc == PR_OK ? prepare(rows, 1, &rows->one, err) : rc;
-}
-
-static pr_code
-insert(conv_rows *rows, sqlite3_stmt *stmt, size_t first, size_t n, pr_err *err)
-{
-    int place = 1;
-    for (size_t i = first; i < first + n; i++)
-        for (int c = 0; c < rows->columns; c++, place++)
-            if (rows->row[i][c] == CONV_NULL)
-                sqlite3_bind_null(stmt, place);
-            else
-                sqlite3_bind_int64(stmt, place, rows->row[i][c]);
-    int rc = sqlite3_step(stmt);
-    if (rc != SQLITE_DONE)
-        return conv_sqlite_fail(rows->database, err);
-    sqlite3_reset(stmt);
-    return PR_OK;
-}
-
-pr_code
-conv_rows_add(conv_rows *rows, const int64_t *row, pr_err *err)
-{
-    for (int c = 0; c < rows->columns; c++)
-        rows->row[rows->n][c] = row[c];
-    if (++rows->n < CONV_ROWS_AT_ONCE)
-        return PR_OK;
-    rows->n = 0;
-    return insert(rows, rows->many, 0, CONV_ROWS_AT_ONCE, err);
-}
-
-pr_code
-conv_rows_flush(conv_rows *rows, pr_err *err)
-{
-    pr_code rc = PR_OK;
-    for (size_t i = 0; i < rows->n && rc == PR_OK; i++)
-        rc = insert(rows, rows->one, i, 1, err);
-    rows->n = 0;
     return rc;
 }
 
-void
-conv_rows_release(conv_rows *rows)
+pr_code
+conv_rows_insert(sqlite3 *database, const char *name, int columns,
+                 conv_rows_next next, void *context, pr_err *err)
 {
-    sqlite3_finalize(rows->many);
-    sqlite3_finalize(rows->one);
+    source rows = {next, context};
+    int rc =
+        sqlite3_create_module_v2(database, module_name, &module, &rows, NULL);
+    if (rc == SQLITE_OK)
+        rc = insert_all(database, name, columns);
+    pr_code code = rc == SQLITE_OK ? PR_OK : conv_sqlite_fail(database, err);
+    sqlite3_create_module_v2(database, module_name, NULL, NULL, NULL);
+    return code;
 }

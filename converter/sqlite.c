@@ -358,27 +358,36 @@ line_or_null(int32_t line)
     return line < 0 ? CONV_NULL : line;
 }
 
+/* Where a walk over the model stands that makes rows. */
+typedef struct walk {
+    const filler *f;
+    size_t i;
+    conv_cursor cursor; /* runs of thread i */
+    int64_t id;
+} walk;
+
+static bool
+next_frame(void *context, int64_t *row)
+{
+    walk *w = context;
+    if (w->i == w->f->model->frames.n)
+        return false;
+    const conv_frame *frame = conv_model_frame(w->f->model, (uint32_t)w->i++);
+    row[0] = (int64_t)w->i;
+    row[1] = (int64_t)frame->function + 1;
+    row[2] = line_or_null(frame->line);
+    row[3] = line_or_null(frame->end_line);
+    row[4] = line_or_null(frame->column);
+    row[5] = line_or_null(frame->end_column);
+    row[6] = frame->opcode == PR_NO_OPCODE ? CONV_NULL : frame->opcode;
+    return true;
+}
+
 static pr_code
 fill_frames(filler *f, pr_err *err)
 {
-    conv_rows rows;
-    pr_code rc = conv_rows_init(&rows, f->database, "frame", 7, err);
-    for (uint32_t i = 0; i < f->model->frames.n && rc == PR_OK; i++) {
-        const conv_frame *frame = conv_model_frame(f->model, i);
-        const int64_t row[] = {(int64_t)i + 1,
-                               (int64_t)frame->function + 1,
-                               line_or_null(frame->line),
-                               line_or_null(frame->end_line),
-                               line_or_null(frame->column),
-                               line_or_null(frame->end_column),
-                               frame->opcode == PR_NO_OPCODE ? CONV_NULL
-                                                             : frame->opcode};
-        rc = conv_rows_add(&rows, row, err);
-    }
-    if (rc == PR_OK)
-        rc = conv_rows_flush(&rows, err);
-    conv_rows_release(&rows);
-    return rc;
+    walk w = {.f = f};
+    return conv_rows_insert(f->database, "frame", 7, next_frame, &w, err);
 }
 
 /* ---- threads ---- */
@@ -464,68 +473,76 @@ fill_threads(filler *f, pr_err *err)
 
 /* ---- stacks and runs ---- */
 
+static bool
+next_node(void *context, int64_t *row)
+{
+    walk *w = context;
+    const conv_index *index = &w->f->index;
+    const conv_model *model = w->f->model;
+    size_t p = ++w->i; /* the empty stack has no row */
+    if (p >= index->n)
+        return false;
+    uint32_t id = model->nodes[index->node[p]].frame;
+    const conv_frame *frame = conv_model_frame(model, id);
+    row[0] = (int64_t)p;
+    row[1] = index->parent[p] ? index->parent[p] : CONV_NULL;
+    row[2] = index->last[p];
+    row[3] = index->depth[p];
+    row[4] = (int64_t)id + 1;
+    row[5] = (int64_t)frame->function + 1;
+    row[6] = line_or_null(frame->line);
+    row[7] = (index->first[p] & CONV_FIRST_FUNCTION) != 0;
+    row[8] = (index->first[p] & CONV_FIRST_LINE) != 0;
+    row[9] = (index->first[p] & CONV_FIRST_EDGE) != 0;
+    return true;
+}
+
 static pr_code
 fill_nodes(filler *f, pr_err *err)
 {
-    const conv_index *index = &f->index;
-    conv_rows rows;
-    pr_code rc = conv_rows_init(&rows, f->database, "node", 10, err);
-    for (size_t p = 1; p < index->n && rc == PR_OK; p++) {
-        uint32_t id = f->model->nodes[index->node[p]].frame;
-        const conv_frame *frame = conv_model_frame(f->model, id);
-        uint8_t first = index->first[p];
-        const int64_t row[] = {(int64_t)p,
-                               index->parent[p] ? index->parent[p] : CONV_NULL,
-                               index->last[p],
-                               index->depth[p],
-                               (int64_t)id + 1,
-                               (int64_t)frame->function + 1,
-                               line_or_null(frame->line),
-                               (first & CONV_FIRST_FUNCTION) != 0,
-                               (first & CONV_FIRST_LINE) != 0,
-                               (first & CONV_FIRST_EDGE) != 0};
-        rc = conv_rows_add(&rows, row, err);
-    }
-    if (rc == PR_OK)
-        rc = conv_rows_flush(&rows, err);
-    conv_rows_release(&rows);
-    return rc;
+    walk w = {.f = f};
+    return conv_rows_insert(f->database, "node", 10, next_node, &w, err);
 }
 
-/* The end of a run is its last sample's time. */
-static pr_code
-put_runs(filler *f, conv_rows *rows, size_t thread, int64_t *id, pr_err *err)
+/* The next run, of this thread or a later one. */
+static bool
+take_run(walk *w, conv_model_run *run)
 {
-    conv_cursor cursor;
-    conv_model_run run;
-    pr_code rc = PR_OK;
-    conv_cursor_init(&cursor, &f->model->threads[thread]);
-    while (rc == PR_OK && conv_cursor_next(&cursor, &run)) {
-        const int64_t row[] = {++*id,
-                               (int64_t)thread + 1,
-                               f->index.position[run.node],
-                               run.status,
-                               as_integer(run.first_us),
-                               as_integer(run.last_us),
-                               as_integer(run.n),
-                               as_integer(run.weight_us)};
-        rc = conv_rows_add(rows, row, err);
+    const conv_model *model = w->f->model;
+    while (!conv_cursor_next(&w->cursor, run)) {
+        if (++w->i >= model->n_threads)
+            return false;
+        conv_cursor_init(&w->cursor, &model->threads[w->i]);
     }
-    return rc;
+    return true;
+}
+
+static bool
+next_run(void *context, int64_t *row)
+{
+    walk *w = context;
+    conv_model_run run;
+    if (!take_run(w, &run))
+        return false;
+    row[0] = ++w->id;
+    row[1] = (int64_t)w->i + 1;
+    row[2] = w->f->index.position[run.node];
+    row[3] = run.status;
+    row[4] = as_integer(run.first_us);
+    row[5] = as_integer(run.last_us);
+    row[6] = as_integer(run.n);
+    row[7] = as_integer(run.weight_us);
+    return true;
 }
 
 static pr_code
 fill_runs(filler *f, pr_err *err)
 {
-    conv_rows rows;
-    int64_t id = 0;
-    pr_code rc = conv_rows_init(&rows, f->database, "run", 8, err);
-    for (size_t i = 0; i < f->model->n_threads && rc == PR_OK; i++)
-        rc = put_runs(f, &rows, i, &id, err);
-    if (rc == PR_OK)
-        rc = conv_rows_flush(&rows, err);
-    conv_rows_release(&rows);
-    return rc;
+    walk w = {.f = f};
+    if (f->model->n_threads == 0)
+        return PR_OK;
+    conv_cursor_init(&w.cursor, &f->model->threads[0]);
+    return conv_rows_insert(f->database, "run", 8, next_run, &w, err);
 }
 
 /* ---- totals per stack, thread and status ---- */
@@ -543,6 +560,7 @@ typedef struct self_table {
     self_total *item;
     size_t n, cap;
     pr_table table; /* of the present thread */
+    size_t next;    /* to be written */
 } self_table;
 
 static bool
@@ -605,25 +623,28 @@ collect_self(const filler *f, self_table *t, pr_err *err)
     return rc;
 }
 
+static bool
+next_self(void *context, int64_t *row)
+{
+    self_table *t = context;
+    if (t->next == t->n)
+        return false;
+    const self_total *s = &t->item[t->next++];
+    row[0] = s->key.position;
+    row[1] = (int64_t)s->key.thread + 1;
+    row[2] = s->key.status;
+    row[3] = as_integer(s->n);
+    row[4] = as_integer(s->weight_us);
+    return true;
+}
+
 /* In order of the primary key: the table then grows at its end. */
 static pr_code
 put_self(filler *f, self_table *t, pr_err *err)
 {
-    conv_rows rows;
-    pr_code rc = conv_rows_init(&rows, f->database, "node_self", 5, err);
     if (t->n)
         qsort(t->item, t->n, sizeof *t->item, compare_self);
-    for (size_t i = 0; i < t->n && rc == PR_OK; i++) {
-        const self_total *s = &t->item[i];
-        const int64_t row[] = {s->key.position, (int64_t)s->key.thread + 1,
-                               s->key.status, as_integer(s->n),
-                               as_integer(s->weight_us)};
-        rc = conv_rows_add(&rows, row, err);
-    }
-    if (rc == PR_OK)
-        rc = conv_rows_flush(&rows, err);
-    conv_rows_release(&rows);
-    return rc;
+    return conv_rows_insert(f->database, "node_self", 5, next_self, t, err);
 }
 
 static pr_code
