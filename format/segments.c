@@ -429,8 +429,12 @@ open_by_search(pf_reader *r, pr_err *err)
     pf_search_end(&search);
     if (code != PR_OK)
         return code;
-    if (r->n_segments == 0)
+    if (r->n_segments == 0) {
+        if (search.damaged)
+            pf_fault_add(r, PR_DAMAGED, PF_HEADER_SIZE,
+                         "no checkpoint is whole: nothing was checked");
         return PR_END;
+    }
     judge_end(r, &search, at);
     check_totals(r);
     return PR_OK;
