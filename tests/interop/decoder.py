@@ -17,7 +17,6 @@ import tempfile
 from canon import MODE_UNKNOWN, NO_THREAD, Profile, Thread
 from xxh64 import xxh64
 
-MAGIC = 0x54414348
 SKIPPABLE = 0x184D2A5B
 MAX_BODY = 256 << 20
 NO_LINE = -1
@@ -184,13 +183,12 @@ class Records:
     def __init__(self, order, names, tell):
         self.order, self.names, self.tell = order, names, tell
         self.states = {}
-        self.order_seen = []
+        self.order_seen = {}
 
     def state(self, key):
         if key not in self.states:
             self.states[key] = State()
-        if key not in self.order_seen:
-            self.order_seen.append(key)
+        self.order_seen.setdefault(key)
         return self.states[key]
 
     def read(self, data):
@@ -453,7 +451,7 @@ class Segment:
                           lambda *run: told.append(run))
         records.states = {k: State(base) for k, base in self.bases.items()}
         records.read(unzstd(frame, size))
-        if records.order_seen != list(self.bases):
+        if list(records.order_seen) != list(self.bases):
             raise Damaged("other threads than the bases name")
         self.check_span(told)
         for key, stack, samples in told:
@@ -503,10 +501,8 @@ class Decoder:
         size = len(self.data) if size is None else size
         if size < 96:
             raise Cut("no footer")
-        *footer, zero = struct.unpack_from(
-            self.header.order + "IIQ16s", self.data, size - 32)
-        if any(zero):
-            raise Damaged("reserved bytes of the footer")
+        footer = struct.unpack_from(self.header.order + "IIQ", self.data,
+                                    size - 32)
         begin, stats = size - 32, None
         tag, version, length = struct.unpack_from(
             self.header.order + "8sII", self.data, begin - 16)
@@ -515,11 +511,7 @@ class Decoder:
             values = struct.unpack_from(
                 self.header.order + ("2d" if length == 32 else "4dII"),
                 self.data, begin)
-            stats = (*values[:2], 0.0, 0.0, 0)
-            if length == 56:
-                if values[5]:
-                    raise Damaged("reserved word of the statistics")
-                stats = values[:5]
+            stats = values[:5] if length == 56 else (*values, 0.0, 0.0, 0)
         return footer, stats, begin
 
     # --- files of CPython: 7.3

@@ -7,7 +7,8 @@ from canon import NO_THREAD, Profile, Thread
 MODES = (0, 1, 2, 3, 4, 255)
 CAPTURES = (0, *(0x008 | bits << 4 for bits in range(32)))
 
-PLAIN_NAMES = (b"", b"main", b"a\0b", b"two\nlines", b"a;b.py:semi", b"<lambda>",
+PLAIN_NAMES = (b"", b"main", b"a\0b", b"two\nlines", b"a;b.py:semi",
+               b"<lambda>",
                "h\u00e9l\u00e8ne.py".encode(), "\u86c7\U0001f40d".encode(),
                b"~", b"x" * 70000)
 # lone surrogates as CPython keeps them, and what is no UTF-8 at all

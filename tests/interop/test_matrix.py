@@ -5,8 +5,8 @@
 
 Writers: the library with checkpoints, with many small ones, and plain;
 CPython 3.15 with zstd and plain.  Readers: the library, the second decoder,
-CPython 3.15.  W4, W5, W6, R1, R3, R12, R13, R14, R15, F5, F6, F8; ranges of time
-R10, F4; decoding threads R11.
+CPython 3.15.  W4, W5, W6, R1, R3, R12, R13, R14, R15, F5, F6, F8; ranges of
+time R10, F4; decoding threads R11.
 """
 
 import os
