@@ -18,6 +18,7 @@ enum {
     JOIN_EVERY_MS = 50,
     EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
     BROKEN_TRIES = 3,
+    RECHECK_TICKS = 64,    /* without a generation, as code.c has it */
     PASSES = 3,            /* of a tick that the caller's thread makes alone */
     WATCH_EVERY_US = 5000, /* eleven young collections take longer */
     REFRESH_PER_TICK = 8   /* idle threads whose state is looked at again */
@@ -144,6 +145,7 @@ rec_unwinder_free(rec_unwinder *u)
     if (!u)
         return;
     rec_pause_release(&u->pause);
+    rec_taskteller_release(&u->tasks);
     rec_watch_release(&u->watch);
     rec_teller_release(&u->teller);
     rec_threads_release(&u->table);
@@ -206,7 +208,10 @@ note_generation(rec_unwinder *u)
     uint64_t sum = 0;
     for (size_t i = 0; i < u->table.n_interps; i++)
         sum += u->table.interp[i].generation + u->table.interp[i].address;
-    if (sum != u->generation)
+    bool counted = u->runtime.layout.interp.code_generation != REC_ABSENT;
+    bool forgets =
+        !counted && u->teller.count[PR_COUNT_TICKS] % RECHECK_TICKS == 0;
+    if (sum != u->generation || forgets)
         u->epoch++;
     u->generation = sum;
     rec_codes_tick(u->codes, sum);
@@ -477,6 +482,7 @@ leave_program(rec_unwinder *u, pr_err *err)
         return code;
     pid_t pid = u->process.pid;
     rec_threads_forget(&u->table);
+    rec_taskteller_forget(&u->tasks);
     rec_codes_reset(u->codes);
     rec_process_release(&u->process);
     u->process = (rec_process){.pid = pid, .pidfd = -1};
@@ -577,10 +583,27 @@ watch_collections(rec_unwinder *u, pr_err *err)
                           err);
 }
 
+/* Tasks in the place of threads. */
+static pr_code
+pass_of_tasks(rec_unwinder *u, pr_err *err)
+{
+    rec_thread *likely;
+    rec_read read;
+    pr_code code = open_pass(u, &likely, &read, err);
+    if (code == PR_OK)
+        code = rec_teller_tick(&u->teller, u->time_us, err);
+    if (code != PR_OK)
+        return code;
+    note_generation(u);
+    return rec_taskteller_tick(&u->tasks, u, err);
+}
+
 /* All threads, as the strategy wants it. */
 static pr_code
 pass(rec_unwinder *u, int *ret_next, pr_err *err)
 {
+    if (u->opts.async_mode != REC_ASYNC_OFF && !u->silent)
+        return pass_of_tasks(u, err);
     if (u->opts.strategy == REC_BLOCKING && !u->silent)
         return run_stopped(u, ret_next, err);
     pr_code code = try_pass(u, err);
