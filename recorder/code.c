@@ -69,7 +69,6 @@ struct rec_codes {
     uint64_t code_type; /* address of PyCode_Type, once seen */
     uint64_t tick, generation;
     size_t cost;
-    bool counts_generations;
     uint64_t hits, misses, invalidations;
 };
 
@@ -85,7 +84,6 @@ rec_codes_new(const rec_layout *layout, pr_sink *sink, bool opcodes,
                        "no memory for the cache of code objects");
     c->layout = layout;
     c->opcodes = opcodes;
-    c->counts_generations = layout->interp.code_generation != REC_ABSENT;
     rec_told_init(&c->names, sink);
     *ret = c;
     return PR_OK;
@@ -115,6 +113,7 @@ rec_codes_reset(rec_codes *c)
     c->n_entries = 0;
     pr_table_reset(&c->by_address);
     forget_frames(c);
+    c->code_type = 0; /* another program (exec) has another one */
     c->invalidations++;
 }
 
@@ -181,7 +180,8 @@ rec_codes_find(rec_codes *c, uint64_t address)
         return NULL;
     uint64_t age = c->tick - e->since;
     if ((e->code.degraded && age > 0) ||
-        (!c->counts_generations && age >= RECHECK_TICKS))
+        (c->layout->interp.code_generation == REC_ABSENT &&
+         age >= RECHECK_TICKS))
         return NULL;
     c->hits++;
     return &e->code;

@@ -9,11 +9,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pyrec/base.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { TRIES = 200, PASSES = 4, PAUSE_NS = 1000000 };
+enum { TRIES = 200, PAUSE_NS = 1000000 };
 
 typedef struct text {
     char *bytes;
@@ -363,42 +362,20 @@ introduce_all(rec_unwinder *u, pr_err *err)
     return code;
 }
 
-/* One tick that follows the running threads to their CPUs. */
-static pr_code
-tick(rec_unwinder *unwinder, uint64_t time_us, pr_err *err)
-{
-    int cpu = REC_NO_CPU;
-    rec_tick_begin(unwinder, time_us);
-    for (int pass = 1; pass <= PASSES; pass++) {
-        int next;
-        pr_code code = rec_tick_pass(unwinder, cpu, pass == PASSES, &next, err);
-        if (code != PR_OK || next == REC_NO_CPU)
-            return code;
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET((size_t)next, &one);
-        cpu = sched_setaffinity(0, sizeof one, &one) == 0 ? next : REC_NO_CPU;
-    }
-    return PR_OK;
-}
-
 static pr_code
 look(rec_unwinder *unwinder, pr_sink *sink, pr_err *err)
 {
     const uint64_t period_us = PAUSE_NS / 1000;
-    cpu_set_t before;
-    bool restore = sched_getaffinity(0, sizeof before, &before) == 0;
     pr_code code = introduce_all(unwinder, err);
     for (int i = 0; i < TRIES && code == PR_OK; i++) {
-        code = tick(unwinder, (uint64_t)i * period_us, err);
+        code = rec_unwinder_tick(unwinder, (uint64_t)i * period_us, period_us,
+                                 err);
         if (code == PR_OK)
             code = rec_tick_flush(unwinder, false, err);
         if (code != PR_OK || rec_dump_is_whole(sink))
             break;
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     }
-    if (restore)
-        (void)sched_setaffinity(0, sizeof before, &before);
     return code;
 }
 

@@ -7,6 +7,7 @@
 #define RECORDER_LOOK_H
 
 #include "recorder/pause.h"
+#include "recorder/taskteller.h"
 #include "recorder/teller.h"
 #include "recorder/watch.h"
 #include <pyrec/unwinder.h>
@@ -32,6 +33,7 @@ struct rec_unwinder {
     uint64_t listed_ms, alive_ms;
     uint64_t none; /* address of None, once an exc_value was found to be it */
     rec_pause pause;
+    rec_taskteller tasks;
     rec_watch watch;
     uint64_t watched_us;
     bool detached; /* after an exec, until the new program is a Python */
