@@ -1,9 +1,10 @@
 /*
- * bench_decode.c - how fast a profile is decoded by a sink that only counts.
+ * decode.c - how fast a profile is decoded by a sink that only counts.
  *
- *   bench_decode FILE [JOBS [TIMES]]
+ *   decode FILE [JOBS [TIMES]]
  *
- * Prints the best of TIMES (5) replays and the peak of resident memory.
+ * Prints NAME=VALUE words: of the best of TIMES (5) replays the seconds on the
+ * clock and of the processor; the peak of resident memory in KiB.
  */
 #include <inttypes.h>
 #include <pyrec/reader.h>
@@ -56,7 +57,7 @@ fail(const pr_err *err)
 {
     char line[1024];
     pr_err_format(err, line, sizeof line);
-    fprintf(stderr, "bench_decode: %s\n", line);
+    fprintf(stderr, "decode: %s\n", line);
     return pr_exit_status(err->code);
 }
 
@@ -69,7 +70,7 @@ main(int argc, char **argv)
     counter c = {.samples = 0};
     double best_s = 1e9, best_cpu_s = 1e9;
     if (argc < 2) {
-        fprintf(stderr, "usage: bench_decode FILE [JOBS [TIMES]]\n");
+        fprintf(stderr, "usage: decode FILE [JOBS [TIMES]]\n");
         return 2;
     }
     opts.jobs = argc > 2 ? atoi(argv[2]) : 1;
@@ -77,7 +78,7 @@ main(int argc, char **argv)
     double start = now_s(CLOCK_MONOTONIC);
     if (pf_reader_open(argv[1], &reader, &err) != PR_OK)
         return fail(&err);
-    printf("open          %10.1f ms\n", (now_s(CLOCK_MONOTONIC) - start) * 1e3);
+    double open_s = now_s(CLOCK_MONOTONIC) - start;
     for (int i = 0; i < times; i++) {
         double s, cpu_s;
         pr_code code = run(reader, &opts, &c, &s, &cpu_s, &err);
@@ -91,14 +92,9 @@ main(int argc, char **argv)
     pf_reader_free(reader);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("samples       %10" PRIu64 "\ndeltas        %10" PRIu64
-           "\nframe ids     %10" PRIu64 "\n",
-           c.samples, c.deltas, c.frames);
-    printf("replay        %10.1f ms, %.1f ms of CPU\n", best_s * 1e3,
-           best_cpu_s * 1e3);
-    printf("samples/s     %10.1f million, %.1f million a core\n",
-           (double)c.samples / best_s / 1e6,
-           (double)c.samples / best_cpu_s / 1e6);
-    printf("peak resident %10.1f MiB\n", (double)usage.ru_maxrss / 1024);
+    printf("samples=%" PRIu64 " deltas=%" PRIu64 " frames=%" PRIu64
+           " open=%.4f seconds=%.4f cpu=%.4f peak=%ld\n",
+           c.samples, c.deltas, c.frames, open_s, best_s, best_cpu_s,
+           usage.ru_maxrss);
     return 0;
 }
