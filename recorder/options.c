@@ -118,6 +118,9 @@ static const word modes[] = {{"wall", PR_MODE_WALL},
                              {"exception", PR_MODE_EXCEPTION},
                              {NULL, 0}};
 
+static const word async_words[] = {
+    {"running", REC_ASYNC_RUNNING}, {"all", REC_ASYNC_ALL}, {NULL, 0}};
+
 static pr_code
 parse_word(const char *option, const char *text, const word *words, int *ret,
            pr_err *err)
@@ -142,6 +145,7 @@ parse_word(const char *option, const char *text, const word *words, int *ret,
 enum {
     OPTION_THREADS = 256,
     OPTION_MODE,
+    OPTION_ASYNC,
     OPTION_KEEP_IDLE,
     OPTION_NATIVE,
     OPTION_NO_GC,
@@ -157,6 +161,7 @@ enum {
     OPTION_LABEL,
     OPTION_CHILDREN,
     OPTION_DUMP,
+    OPTION_TASKS,
     OPTION_JSON,
     OPTION_FSYNC
 };
@@ -170,6 +175,7 @@ static const struct option long_options[] = {
     {"quiet", no_argument, NULL, 'q'},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"mode", required_argument, NULL, OPTION_MODE},
+    {"async", required_argument, NULL, OPTION_ASYNC},
     {"keep-idle", no_argument, NULL, OPTION_KEEP_IDLE},
     {"native", no_argument, NULL, OPTION_NATIVE},
     {"no-gc", no_argument, NULL, OPTION_NO_GC},
@@ -184,6 +190,7 @@ static const struct option long_options[] = {
     {"check", required_argument, NULL, OPTION_CHECK},
     {"label", required_argument, NULL, OPTION_LABEL},
     {"dump", no_argument, NULL, OPTION_DUMP},
+    {"tasks", no_argument, NULL, OPTION_TASKS},
     {"json", no_argument, NULL, OPTION_JSON},
     {"children", no_argument, NULL, OPTION_CHILDREN},
     {"fsync", no_argument, NULL, OPTION_FSYNC},
@@ -196,7 +203,7 @@ rec_options_help(void)
 {
     return "usage: pyrec -p PID -o FILE [options]\n"
            "       pyrec -o FILE [options] -- COMMAND [argument ...]\n"
-           "       pyrec --dump [--json] -p PID\n"
+           "       pyrec --dump | --tasks [--json] -p PID\n"
            "       pyrec --check PID\n"
            "Record a running CPython (3.11 to 3.15) into a profile.\n"
            "\n"
@@ -218,6 +225,9 @@ rec_options_help(void)
            "samples are kept\n"
            "      --keep-idle       keep the samples that the mode would "
            "drop, too\n"
+           "      --async WHICH     asyncio tasks in the place of threads: "
+           "running, all\n"
+           "                        (3.14+)\n"
            "      --native          <native> frames where C code calls "
            "Python\n"
            "      --no-gc           no <GC> frames while a collection runs\n"
@@ -237,6 +247,8 @@ rec_options_help(void)
            "      --label KEY=VALUE kept in the file; may be repeated\n"
            "\n"
            "      --dump            print the stacks of all threads once\n"
+           "      --tasks           print all asyncio tasks once, and who "
+           "awaits whom\n"
            "      --json            as JSON\n"
            "      --check PID       say whether PID is a Python, and which\n"
            "      --stats           print the recorder's counters at the "
@@ -304,6 +316,11 @@ take_word(rec_options *o, int option, const char *text, pr_err *err)
         code = parse_word("mode", text, modes, &value, err);
         if (code == PR_OK)
             o->unwinder.mode = (pr_mode)value;
+        return code;
+    case OPTION_ASYNC:
+        code = parse_word("async", text, async_words, &value, err);
+        if (code == PR_OK)
+            o->unwinder.async_mode = (rec_async)value;
         return code;
     default:
         code = parse_word("strategy", text, strategies, &value, err);
@@ -384,6 +401,9 @@ take_flag(rec_options *o, int option)
     case OPTION_DUMP:
         o->action = REC_ACTION_DUMP;
         break;
+    case OPTION_TASKS:
+        o->action = REC_ACTION_TASKS;
+        break;
     case OPTION_JSON:
         o->json = true;
         break;
@@ -401,7 +421,8 @@ take_flag(rec_options *o, int option)
 static pr_code
 check_complete(const rec_options *o, pr_err *err)
 {
-    bool needs_pid = o->action == REC_ACTION_DUMP;
+    bool needs_pid =
+        o->action == REC_ACTION_DUMP || o->action == REC_ACTION_TASKS;
     if (!needs_pid && o->action != REC_ACTION_RECORD)
         return PR_OK;
     if (!o->pid && (needs_pid || !o->command))

@@ -12,6 +12,7 @@ typedef enum rec_action {
     REC_ACTION_RECORD,
     REC_ACTION_CHECK,
     REC_ACTION_DUMP,
+    REC_ACTION_TASKS,
     REC_ACTION_HELP,
     REC_ACTION_VERSION
 } rec_action;

@@ -5,6 +5,7 @@
 #include "recorder/dump.h"
 #include "recorder/options.h"
 #include "recorder/record.h"
+#include "recorder/taskdump.h"
 #include <pyrec/base.h>
 #include <pyrec/version.h>
 
@@ -514,6 +515,15 @@ dump(const rec_options *options)
     return code == PR_OK ? 0 : fail(&err, options);
 }
 
+static int
+dump_tasks(const rec_options *options)
+{
+    pr_err err = PR_ERR_INIT;
+    pr_code code =
+        rec_taskdump_process(options->pid, stdout, options->json, &err);
+    return code == PR_OK ? 0 : fail(&err, options);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -531,6 +541,8 @@ main(int argc, char **argv)
         status = check(&options);
     else if (options.action == REC_ACTION_DUMP)
         status = dump(&options);
+    else if (options.action == REC_ACTION_TASKS)
+        status = dump_tasks(&options);
     else
         status = record(&options);
     rec_options_release(&options);
