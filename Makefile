@@ -100,8 +100,8 @@ $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB)
 	    $(filter %.c,$^) $(LIB) $(LIBS) -o $@
 
 # Helpers of the interop tests and the benchmarks: one C file each.
-TOOLS := $(patsubst tests/%.c,$(B)/%, \
-         $(wildcard tests/interop/*.c tests/bench/*.c))
+INTEROP := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/interop/*.c))
+BENCH   := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/bench/*.c))
 $(B)/interop/%: tests/interop/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -112,7 +112,10 @@ $(B)/bench/%: tests/bench/%.c $(LIB)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(LIB) $(LIBS) -o $@
 
 .PHONY: test-programs
-test-programs: all $(UNIT) $(FUZZ) $(TOOLS)
+test-programs: all $(UNIT) $(FUZZ) $(INTEROP)
+
+.PHONY: bench-programs
+bench-programs: $(BENCH)
 
 .PHONY: unit
 unit: $(UNIT) ## build and run the unit tests
@@ -149,7 +152,7 @@ check-peers: ## browser, schema, old Pythons, big-endian, free-threaded; install
 .PHONY: bench
 bench: ## speed and size against CPython 3.15 in the same run
 	sh tests/setup/packages.sh build check
-	$(SUBMAKE) test-programs
+	$(SUBMAKE) all bench-programs
 	sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env
 	$(PYTHON3) tests/run --build $(B) --serial --show bench
 
