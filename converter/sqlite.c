@@ -659,6 +659,44 @@ fill_self(filler *f, pr_err *err)
     return rc;
 }
 
+/* ---- totals per function ---- */
+
+typedef struct total_walk {
+    const conv_totals *totals;
+    size_t at;
+} total_walk;
+
+static bool
+next_total(void *context, int64_t *row)
+{
+    total_walk *w = context;
+    if (w->at == w->totals->n)
+        return false;
+    const conv_total *self = &w->totals->self[w->at];
+    const conv_total *total = &w->totals->total[w->at];
+    row[0] = (int64_t)++w->at;
+    row[1] = as_integer(self->n);
+    row[2] = as_integer(self->weight_us);
+    row[3] = as_integer(total->n);
+    row[4] = as_integer(total->weight_us);
+    return true;
+}
+
+static pr_code
+fill_totals(filler *f, pr_err *err)
+{
+    conv_totals totals;
+    pr_code rc = conv_totals_build(f->model, &f->index, CONV_UNIT_FUNCTION,
+                                   &totals, err);
+    if (rc != PR_OK)
+        return rc;
+    total_walk w = {&totals, 0};
+    rc =
+        conv_rows_insert(f->database, "function_total", 5, next_total, &w, err);
+    conv_totals_release(&totals);
+    return rc;
+}
+
 /* ---- events and tasks ---- */
 
 static void
@@ -798,9 +836,9 @@ static pr_code
 fill_all(filler *f, pr_err *err)
 {
     static pr_code (*const fill[])(filler *, pr_err *) = {
-        create_tables, fill_meta,    fill_files, fill_functions,
-        fill_frames,   fill_threads, fill_nodes, fill_runs,
-        fill_self,     fill_events,  fill_tasks};
+        create_tables, fill_meta,    fill_files,  fill_functions,
+        fill_frames,   fill_threads, fill_nodes,  fill_runs,
+        fill_self,     fill_totals,  fill_events, fill_tasks};
     pr_code rc = PR_OK;
     for (size_t i = 0; i < sizeof fill / sizeof *fill && rc == PR_OK; i++)
         rc = fill[i](f, err);
