@@ -89,6 +89,7 @@ look_at(pf_search *s, uint64_t at, uint64_t *ret_size, pr_err *err)
     if (code != PR_OK)
         return code;
     uint64_t size = pf_checkpoint_length(start);
+    s->traces |= size != 0;
     if (size == 0 || size > s->end - at ||
         size > PF_CHECKPOINT_SIZE + PF_ZSTD_BOUND(PF_CHECKPOINT_BODY_MAX))
         return PR_OK;

@@ -21,6 +21,7 @@ typedef struct pf_search {
     bool swapped;
     uint64_t end; /* no checkpoint ends behind it */
     uint64_t budget;
+    bool traces;  /* met what begins as one does, whole or not */
     bool damaged; /* met a checkpoint that is whole in length only */
     pf_buf frame; /* of the checkpoint that is looked at */
 } pf_search;

@@ -430,7 +430,7 @@ open_by_search(pf_reader *r, pr_err *err)
     if (code != PR_OK)
         return code;
     if (r->n_segments == 0) {
-        if (search.damaged)
+        if (search.traces)
             pf_fault_add(r, PR_DAMAGED, PF_HEADER_SIZE,
                          "no checkpoint is whole: nothing was checked");
         return PR_END;
