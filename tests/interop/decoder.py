@@ -548,6 +548,8 @@ class Decoder:
         header = self.header
         if header.compression > 1:
             raise Newer(f"compression {header.compression}")
+        if header.compression and self.trace(64):
+            self.note(Damaged("no checkpoint is whole"))
         footer, self.profile.stats, begin = self.check_tables()
         if self.names.from_tables(self.data[:begin + 32], header,
                                   footer) > begin:
@@ -555,7 +557,7 @@ class Decoder:
         try:
             self.plain_records(self.data[64:header.strings])
             if self.profile.samples() != header.samples or \
-                    len(self.profile.threads) > header.threads:
+                    len(self.profile.threads) != header.threads:
                 raise Damaged("other counts than the header declares")
         except Damaged as fault:
             self.note(fault)
@@ -645,11 +647,21 @@ class Decoder:
             raise Damaged("a checkpoint of another place")
         return checkpoint
 
+    def trace(self, at):
+        """Where the next checkpoint seems to begin, or None."""
+        skippable = struct.pack("<I", SKIPPABLE)
+        while (at := self.data.find(skippable, at)) >= 0:
+            length = int.from_bytes(self.data[at + 4:at + 8], "little")
+            if self.data[at + 8:at + 12] == b"PRCK" and length >= 48:
+                return at
+            at += 1
+        return None
+
     def next_checkpoint(self, at):
         """The first whole checkpoint at or behind `at`, or None."""
-        while (at := self.data.find(b"PRCK", at)) >= 0:
+        while (at := self.trace(at)) is not None:
             try:
-                return Checkpoint(self.data, at - 8, self.header.order)
+                return Checkpoint(self.data, at, self.header.order)
             except (Cut, Damaged):
                 at += 1
         return None
