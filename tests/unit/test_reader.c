@@ -8,6 +8,7 @@
 #include <pyrec/reader.h>
 #include <pyrec/writer.h>
 #include <sys/stat.h>
+#include <zstd.h>
 
 #include "format/bytes.h"
 #include "format/limits.h"
@@ -128,11 +129,46 @@ any_number_of_jobs_makes_the_same_calls(void **state)
     scratch_end(&s);
 }
 
+/* The records of a plain file as two zstd frames, cut anywhere, with a
+ * skippable frame between them. */
+static void
+compress_plain(const scratch *s)
+{
+    size_t n, room;
+    uint64_t strings, frames;
+    uint8_t *plain = scratch_read(s, &n);
+    pf_buf file = {0};
+    memcpy(&strings, plain + PF_HEADER_STRINGS, sizeof strings);
+    memcpy(&frames, plain + PF_HEADER_FRAMES, sizeof frames);
+    size_t half = (size_t)(strings - PF_HEADER_SIZE) / 2;
+    room = ZSTD_compressBound((size_t)strings);
+    assert_true(pf_buf_reserve(&file, 2 * room + n));
+    pf_buf_bytes(&file, plain, PF_HEADER_SIZE);
+    file.n +=
+        ZSTD_compress(file.p + file.n, room, plain + PF_HEADER_SIZE, half, 1);
+    pf_put_le32(file.p + file.n, PF_ZSTD_SKIP_MIN);
+    pf_put_le32(file.p + file.n + 4, 0);
+    file.n += 8;
+    file.n +=
+        ZSTD_compress(file.p + file.n, room, plain + PF_HEADER_SIZE + half,
+                      (size_t)strings - PF_HEADER_SIZE - half, 1);
+    uint64_t now = file.n;
+    pf_put_u64(file.p + PF_HEADER_STRINGS, now);
+    pf_put_u64(file.p + PF_HEADER_FRAMES, frames - strings + now);
+    pf_put_u32(file.p + PF_HEADER_COMPRESSION, 1);
+    pf_buf_bytes(&file, plain + strings, n - (size_t)strings);
+    pf_put_u64(file.p + file.n - PF_FOOTER_SIZE + PF_FOOTER_FILE_SIZE, file.n);
+    scratch_write(s, file.p, file.n);
+    free(file.p);
+    free(plain);
+}
+
+/* R3; the records fill several pieces, which cut some of them in two. */
 static void
 a_plain_file_reads_back_as_it_was_told(void **state)
 {
     (void)state;
-    plot p = {5, 4, 30, 40, 20000, 6, false};
+    plot p = {5, 4, 30, 40, 60000, 6, false};
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     opts.compression = PF_COMPRESSION_NONE;
     scratch s;
@@ -141,11 +177,15 @@ a_plain_file_reads_back_as_it_was_told(void **state)
     story_begin(&told);
     story_tell(&p, &told.sink);
     write_plot(&p, &s, opts);
-    read_file(&s, 1, &read);
-    told.stats = read.stats;
-    assert_true(story_same_samples(&told, &read));
-    assert_true(story_same_start(&told.start, &read.start));
-    story_end(&read);
+    for (int compressed = 0; compressed < 2; compressed++) {
+        if (compressed)
+            compress_plain(&s);
+        read_file(&s, 1, &read);
+        told.stats = read.stats;
+        assert_true(story_same_samples(&told, &read));
+        assert_true(story_same_start(&told.start, &read.start));
+        story_end(&read);
+    }
     story_end(&told);
     scratch_end(&s);
 }
