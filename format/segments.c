@@ -410,8 +410,12 @@ search_segments(pf_reader *r, pf_search *search, uint64_t *ret_end, pr_err *err)
         code = add_segment(r, &found, &number, err);
         if (code != PR_OK)
             return code;
-        if (found.data_at > at || number > next)
-            note_gap(r, at, found.data_at, number > next ? number - next : 0);
+        if (number < next)
+            pf_fault_add(r, PR_DAMAGED, found.at,
+                         "segment %" PRIu32 " stands where %" PRIu32 " is due",
+                         number, next);
+        else if (found.data_at > at || number > next)
+            note_gap(r, at, found.data_at, number - next);
         at = found.at + found.size;
         next = number + 1;
     }
