@@ -20,6 +20,7 @@ enum {
     CALLS_MAX = 4096,
     NAME_MAX_POINTS = 4096,
     OBJECT_MAX = REC_CAP_OBJECT,
+    READS_MAX = 1 << 20, /* of one walk, whatever it finds */
     TRIES = 4,
     TYPE_INT = 24, /* tp_flags: Py_TPFLAGS_LONG_SUBCLASS ... */
     TYPE_STR = 28  /* ... and _UNICODE_SUBCLASS (Include/object.h) */
@@ -100,6 +101,7 @@ typedef struct walk {
     uint64_t tstate; /* 0: the interpreter's own list */
     uint64_t tid;
     uint64_t running_task;
+    uint64_t last_read; /* the walk ends when memory->reads gets here */
 } walk;
 
 static pr_code
@@ -115,13 +117,28 @@ no_memory(pr_err *err)
     return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for tasks");
 }
 
+static bool
+is_exhausted(const walk *w)
+{
+    return w->memory->reads >= w->last_read;
+}
+
+static pr_code
+read_bytes(const walk *w, uint64_t address, void *to, size_t len, pr_err *err)
+{
+    if (is_exhausted(w))
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+                       "more than %d reads for the tasks", READS_MAX);
+    if (!rec_plausible(address))
+        return torn(err, address, "not a pointer");
+    return rec_memory_read(w->memory, address, to, len, err);
+}
+
 static pr_code
 read_word(const walk *w, uint64_t address, uint64_t *ret, pr_err *err)
 {
     uint8_t word[8];
-    if (!rec_plausible(address))
-        return torn(err, address, "not a pointer");
-    pr_code code = rec_memory_read(w->memory, address, word, sizeof word, err);
+    pr_code code = read_bytes(w, address, word, sizeof word, err);
     if (code == PR_OK)
         *ret = rec_u64(word);
     return code;
@@ -245,7 +262,7 @@ read_coroutines(const walk *w, uint64_t coroutine, rec_task *t, size_t *cap,
     uint8_t gen[OBJECT_MAX];
     uint64_t type = 0;
     for (uint64_t at = coroutine; rec_plausible(at);) {
-        pr_code code = rec_memory_read(w->memory, at, gen, l->gen.size, err);
+        pr_code code = read_bytes(w, at, gen, l->gen.size, err);
         if (code != PR_OK)
             return code;
         uint64_t its_type = rec_u64(gen + l->object.ob_type);
@@ -280,7 +297,7 @@ read_running(const walk *w, uint64_t coroutine, rec_task *t, size_t *cap,
     for (size_t i = 0; code == PR_OK && i < CALLS_MAX; i++) {
         if (!rec_plausible(at))
             return torn(err, at, "stack without the running task");
-        code = rec_memory_read(w->memory, at, frame, l->frame.size, err);
+        code = read_bytes(w, at, frame, l->frame.size, err);
         if (code == PR_OK && frame[l->frame.owner] < l->frame.owner_shim)
             code = push_call(t, cap, l, frame, err);
         if (code != PR_OK || at == last)
@@ -311,8 +328,7 @@ look_at_task(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
                   .tid = w->tid,
                   .interp = w->interp_id,
                   .running = w->running_task == address};
-    pr_code code =
-        rec_memory_read(w->memory, address, task, w->asyncio->task.size, err);
+    pr_code code = read_bytes(w, address, task, w->asyncio->task.size, err);
     if (code != PR_OK)
         return code;
     if (!task[w->asyncio->task.is_task])
@@ -354,9 +370,9 @@ same_task(const rec_task *a, const rec_task *b)
 
 /* Does a failure cost one task, or the walk? */
 static bool
-is_bearable(pr_code code)
+is_bearable(const walk *w, pr_code code)
 {
-    return code == PR_TORN || code == PR_LIMIT;
+    return code == PR_TORN || (code == PR_LIMIT && !is_exhausted(w));
 }
 
 /* Look until two looks agree. */
@@ -379,7 +395,7 @@ read_task(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
         have = code == PR_OK;
         if (have)
             last = now;
-        else if (!is_bearable(code)) {
+        else if (!is_bearable(w, code)) {
             if (err)
                 *err = why;
             return code;
@@ -403,7 +419,7 @@ add_task(const walk *w, uint64_t address, pr_err *err)
     pr_code code = read_task(w, address, &tasks->v[tasks->n], &why);
     if (code == PR_OK) {
         tasks->n++;
-    } else if (is_bearable(code)) {
+    } else if (is_bearable(w, code)) {
         tasks->lost++;
         code = PR_OK;
     } else if (err) {
@@ -425,9 +441,9 @@ walk_list(const walk *w, uint64_t head, pr_err *err)
         uint8_t links[16];
         if (!node && from == head)
             return PR_OK; /* a thread that never ran a loop */
-        if (i == TASKS_MAX || !rec_plausible(node))
+        if (i == TASKS_MAX)
             return torn(err, node, "broken list of tasks");
-        code = rec_memory_read(w->memory, node, links, sizeof links, err);
+        code = read_bytes(w, node, links, sizeof links, err);
         if (code == PR_OK && rec_u64(links + 8) != from)
             return torn(err, node, "list of tasks that changes");
         if (code == PR_OK)
@@ -456,7 +472,7 @@ walk_list_patiently(const walk *w, uint64_t head, pr_err *err)
         pr_code code = walk_list(w, head, &why);
         if (code == PR_OK)
             return PR_OK;
-        if (!is_bearable(code)) {
+        if (!is_bearable(w, code)) {
             if (err)
                 *err = why;
             return code;
@@ -495,10 +511,7 @@ walk_thread(walk *w, uint64_t tstate, uint64_t *ret_next, pr_err *err)
     const rec_layout *l = w->layout;
     uint8_t bytes[REC_CAP_TSTATE];
     uint64_t loop;
-    pr_code code =
-        rec_plausible(tstate)
-            ? rec_memory_read(w->memory, tstate, bytes, l->tstate.size, err)
-            : torn(err, tstate, "not a thread state");
+    pr_code code = read_bytes(w, tstate, bytes, l->tstate.size, err);
     if (code == PR_OK && rec_u64(bytes + l->tstate.interp) != w->interp)
         code = torn(err, tstate, "thread state of another interpreter");
     if (code == PR_OK)
@@ -595,7 +608,8 @@ rec_tasks_read(const rec_asyncio *asyncio, const rec_layout *layout,
                   .layout = layout,
                   .memory = memory,
                   .tasks = tasks,
-                  .only_running = only_running};
+                  .only_running = only_running,
+                  .last_read = memory->reads + READS_MAX};
         pr_err_clear(err);
         forget_since(tasks, 0);
         tasks->lost = 0;
