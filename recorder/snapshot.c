@@ -457,18 +457,24 @@ rec_source_follow(rec_source *s, const rec_layout *l, rec_window *w,
     return settle_wants(s, l, w, shot->tstate, err);
 }
 
+static bool
+holds(const rec_chunk *c, uint64_t address, size_t len)
+{
+    uint64_t from = address - c->address;
+    return from >= CHUNK_HEAD && from < c->size && len <= c->size - from;
+}
+
 size_t
 rec_source_chunk(const rec_source *s, size_t hint, uint64_t address, size_t len)
 {
-    for (size_t k = 0; k <= s->n_live; k++) {
-        size_t i = k == 0 ? hint : s->n_live - k;
-        if (i >= s->n_live)
-            continue;
-        uint64_t from = address - s->chunk[i].address;
-        if (from >= CHUNK_HEAD && from < s->chunk[i].size &&
-            len <= s->chunk[i].size - from)
+    /* mostly the same chunk or the next one outwards */
+    if (hint < s->n_live && holds(&s->chunk[hint], address, len))
+        return hint;
+    if (hint - 1 < s->n_live && holds(&s->chunk[hint - 1], address, len))
+        return hint - 1;
+    for (size_t i = s->n_live; i-- > 0;)
+        if (holds(&s->chunk[i], address, len))
             return i;
-    }
     return SIZE_MAX;
 }
 

@@ -58,15 +58,27 @@ typedef struct cursor {
     bool passed;        /* the frame that must be passed was */
 } cursor;
 
+/* Room for one more frame. */
 static pr_code
-push_raw(rec_walker *w, rec_raw raw, pr_err *err)
+new_raw(rec_walker *w, rec_raw **ret, pr_err *err)
 {
     if (w->n_raw == WALK_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, raw.address, "stack without end");
-    if (!pr_grow(&w->raw, &w->cap_raw, w->n_raw + 1, sizeof *w->raw))
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "stack without end");
+    if (w->n_raw == w->cap_raw &&
+        !pr_grow(&w->raw, &w->cap_raw, w->n_raw + 1, sizeof *w->raw))
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
-    w->raw[w->n_raw++] = raw;
+    *ret = &w->raw[w->n_raw++];
     return PR_OK;
+}
+
+static pr_code
+push_synthetic(rec_walker *w, raw_kind kind, pr_err *err)
+{
+    rec_raw *raw;
+    pr_code code = new_raw(w, &raw, err);
+    if (code == PR_OK)
+        *raw = (rec_raw){.kind = kind, .chunk = NO_CHUNK};
+    return code;
 }
 
 /* Frames on the C stack and in generators are not in a chunk: those of the
@@ -128,19 +140,21 @@ take_python(cursor *c, uint8_t owner, const rec_walk *walk, pr_err *err)
     uint64_t code = rec_u64(c->at + l->frame.executable) & ~l->frame.tag_mask;
     if (!rec_plausible(code))
         return PR_FAIL(err, PR_TORN, 0, c->address, "frame without code");
-    if (walk->gc_frame && c->address == walk->gc_frame) {
-        pr_code r =
-            push_raw(w, (rec_raw){.kind = RAW_GC, .chunk = NO_CHUNK}, err);
-        if (r != PR_OK)
-            return r;
-    }
-    rec_raw raw = {c->address,
-                   code,
-                   rec_u64(c->at + l->frame.instr_ptr),
-                   c->on_stack ? (uint32_t)c->chunk : NO_CHUNK,
-                   0,
-                   RAW_FRAME};
-    return push_raw(w, raw, err);
+    rec_raw *raw;
+    pr_code r = PR_OK;
+    if (walk->gc_frame && c->address == walk->gc_frame)
+        r = push_synthetic(w, RAW_GC, err);
+    if (r == PR_OK)
+        r = new_raw(w, &raw, err);
+    if (r != PR_OK)
+        return r;
+    raw->address = c->address;
+    raw->code = code;
+    raw->instr = rec_u64(c->at + l->frame.instr_ptr);
+    raw->chunk = c->on_stack ? (uint32_t)c->chunk : NO_CHUNK;
+    raw->words = 0;
+    raw->kind = RAW_FRAME;
+    return PR_OK;
 }
 
 static pr_code
@@ -157,8 +171,7 @@ take_frame(cursor *c, const rec_walk *walk, uint64_t *ret_previous, pr_err *err)
     if (owner < l->frame.owner_shim)
         code = take_python(c, owner, walk, err);
     else if (c->walker->native && previous && c->walker->n_raw)
-        code = push_raw(c->walker,
-                        (rec_raw){.kind = RAW_NATIVE, .chunk = NO_CHUNK}, err);
+        code = push_synthetic(c->walker, RAW_NATIVE, err);
     if (code == PR_OK)
         *ret_previous = previous;
     return code;
@@ -383,13 +396,28 @@ load_opcodes(rec_walker *w, rec_window *window, const told *plan, uint32_t from,
     return rec_window_read(window, err);
 }
 
+/* A frame that equals the one that was at its position is that one: with a cut
+ * stack the inner part mostly does, whatever is left out before it. */
+static bool
+reuse(const rec_stack *old, uint32_t p, const rec_raw *raw, rec_stack *fresh)
+{
+    if (p >= old->n || raw->kind != RAW_FRAME || old->v[p].code != raw->code ||
+        old->v[p].instr != raw->instr)
+        return false;
+    fresh->v[p] = old->v[p];
+    return true;
+}
+
+/* `old` is NULL if its code objects may have gone. */
 static pr_code
 decode_rest(rec_walker *w, rec_window *window, const told *plan, uint32_t from,
-            rec_stack *fresh, pr_err *err)
+            const rec_stack *old, rec_stack *fresh, pr_err *err)
 {
     for (uint32_t p = from; p < plan->depth; p++) {
         const rec_raw *raw = raw_at(w, plan, p);
-        pr_code code;
+        pr_code code = PR_OK;
+        if (raw && old && reuse(old, p, raw, fresh))
+            continue;
         if (raw) {
             code = entry_of(w, window, raw, &fresh->v[p], err);
         } else {
@@ -430,7 +458,8 @@ rec_stack_decode(rec_walker *w, rec_window *window, const rec_source *source,
         return code;
     if (same)
         memcpy(fresh->v, old->v, same * sizeof *old->v);
-    code = decode_rest(w, window, &plan, same, fresh, err);
+    code =
+        decode_rest(w, window, &plan, same, trusted ? old : NULL, fresh, err);
     if (code != PR_OK)
         return code;
     fresh->n = plan.depth;
