@@ -1,0 +1,100 @@
+"""asyncio tasks: who awaits whom, and where each of them stands."""
+
+import json
+
+import live
+from live import expect
+
+
+def each_task_python(test):
+    for version in ("3.14", "3.15"):
+        live.tests.append(("%s on %s" % (live.sentence(test), version), test,
+                           (live.PYTHONS[version],)))
+    return test
+
+
+def all_tasks(target):
+    done = live.succeed(live.PYREC, "--tasks", "--json", "-p", target.pid)
+    tasks = json.loads(done.stdout)["tasks"]
+    return {task["name"]: task for task in tasks}, tasks
+
+
+def functions(task):
+    return [frame["function"] for frame in task["frames"]]
+
+
+@each_task_python
+def tasks_are_shown_with_their_coroutines_and_waiters(python):
+    with live.Target(python, "tasks.py") as target:
+        named, tasks = all_tasks(target)
+        names = {task["id"]: task["name"] for task in tasks}
+        told = target.portrait
+
+        def waiters(name):
+            return sorted(names[i] for i in named[name]["awaited_by"])
+
+        expect(functions(named["shared"]) ==
+               ["Event.wait", "innermost", "middle", "waits"],
+               "shared stands in %s", functions(named["shared"]))
+        expect(waiters("shared") == ["first", "second \udcff"],
+               "shared is awaited by %s", waiters("shared"))
+        expect(waiters("first") == [], "first is awaited by %s",
+               waiters("first"))
+        expect(functions(named["deep"]) ==
+               ["Event.wait"] + ["deep"] * (told["depth"] + 1),
+               "deep stands in %d frames", len(named["deep"]["frames"]))
+        expect(told["unnamed"] in named, "%s is not shown", told["unnamed"])
+        expect(named["runner"]["running"], "the runner does not run")
+        expect(functions(named["runner"])[-1] == "spins", "the runner is in %s",
+               functions(named["runner"]))
+        expect(not named["deep"]["running"], "a waiting task runs")
+
+
+@each_task_python
+def the_task_of_an_ended_thread_belongs_to_no_thread(python):
+    with live.Target(python, "tasks.py") as target:
+        named, _ = all_tasks(target)
+        expect(named["left over"]["tid"] == 0, "it belongs to thread %d",
+               named["left over"]["tid"])
+        expect(named["shared"]["tid"] == target.pid, "shared is of thread %d",
+               named["shared"]["tid"])
+
+
+@each_task_python
+def recorded_tasks_are_linear_stacks(python):
+    with live.Target(python, "tasks.py") as target:
+        live.record(target, "run.bin", "--async", "all", "-r", 100, seconds=1)
+    stacks = {tuple(stack): n
+              for _, n, stack in live.Database("run.bin").stacks()}
+    chain = ("joins", "shared (2 parents)", "waits", "middle", "innermost",
+             "Event.wait")
+    found = [stack for stack in stacks if stack[1:] == chain]
+    expect(len(found) == 1 and found[0][0] in ("first", "second \udcff"),
+           "%s", sorted(stacks))
+    expect(("left over", "unfinished") in stacks, "%s", sorted(stacks))
+
+
+@each_task_python
+def the_running_task_is_recorded_with_the_functions_it_calls(python):
+    with live.Target(python, "tasks.py") as target:
+        live.record(target, "run.bin", "--async", "running", "-r", 100,
+                    seconds=1)
+    stacks = list(live.Database("run.bin").stacks())
+    expect(stacks, "no samples")
+    for _, _, stack in stacks:
+        runner = stack[stack.index("runner"):]
+        expect(runner[:3] == ["runner", "spins", "spin"], "%s", stack)
+
+
+@live.once
+def a_python_that_cannot_show_tasks_says_so():
+    python = live.PYTHONS["3.13"] or live.PYTHONS["3.11"]
+    if not python:
+        raise live.Skip("no Python before 3.14 here")
+    with live.Target(python, "sleeper.py") as target:
+        done = live.call(live.PYREC, "--tasks", "-p", target.pid)
+        expect(done.returncode == 8, "status %d", done.returncode)
+        expect("3.14 is the first" in done.stderr, "%s", done.stderr)
+
+
+live.run()
