@@ -425,10 +425,13 @@ def main():
             status, why = harness.feed(profile, path)
             if not results.check(f"writes {name}", status == 0, why):
                 continue
-            check_collapsed(results, name, profile, path)
+            if name != "deeper":  # a line of it has 40 MB
+                check_collapsed(results, name, profile, path)
             check_pstats(results, name, profile, path)
             check_speedscope(results, name, profile, path)
             check_sqlite(results, name, profile, path)
+            if name == "deeper":
+                continue  # CPython's collapsed text would be as long
             if harness.STOCK:
                 check_stock(results, name, path)
             else:

@@ -1,0 +1,111 @@
+#!/bin/sh
+# The command line of pyconv: outputs, refusals, exit statuses, damage.
+set -u
+status=0
+pyconv=$BIN/pyconv
+vectors=$SRC/spec/vectors
+whole=$vectors/good-two-segments.bin
+export LC_ALL=C
+
+# NAME WANTED-STATUS COMMAND...: also exactly one line on stderr if it fails
+expect() {
+    name=$1 wanted=$2
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    lines=$(wc -l <err)
+    if [ $got -ne "$wanted" ]; then
+        echo "not ok $name: exit status $got, not $wanted: $(cat err)"
+        status=1
+    elif [ "$wanted" -ne 0 ] && [ "$wanted" -ne 2 ] && [ "$lines" -ne 1 ]; then
+        echo "not ok $name: $lines lines on stderr: $(cat err)"
+        status=1
+    else
+        echo "ok $name"
+    fi
+}
+
+holds() { # NAME FILE TEXT
+    if grep -q -- "$3" "$2"; then
+        echo "ok $1"
+    else
+        echo "not ok $1: no '$3' in: $(head -5 "$2")"
+        status=1
+    fi
+}
+
+is() { # NAME COMMAND...: the command succeeds
+    name=$1
+    shift
+    if "$@"; then
+        echo "ok $name"
+    else
+        echo "not ok $name"
+        status=1
+    fi
+}
+
+cp "$whole" run.bin
+for to in collapsed speedscope pstats sqlite bin; do
+    expect "to $to, beside the input" 0 "$pyconv" run.bin --to $to
+    expect "an existing output of $to is refused" 1 "$pyconv" run.bin --to $to
+    expect "and replaced by force" 0 "$pyconv" run.bin --to $to -f
+done
+for made in run.collapsed.txt run.speedscope.json run.pstats run.db \
+    run.new.bin; do
+    is "the name is $made" test -s $made
+done
+is "no part of an output is left" sh -c '! ls | grep -q part-'
+
+"$pyconv" run.bin --to collapsed -o - >stdout.txt
+is "'-' is standard output" cmp -s stdout.txt run.collapsed.txt
+expect "a database needs a file" 2 "$pyconv" run.bin --to sqlite -o -
+expect "a device takes what streams" 0 \
+    "$pyconv" run.bin --to collapsed -o /dev/null
+expect "a full disk is told" 1 "$pyconv" run.bin --to collapsed -o /dev/full
+holds "with its cause" err "No space left"
+expect "a missing folder is told" 1 \
+    "$pyconv" run.bin --to pstats -o nowhere/x.pstats
+holds "with the remedy" err "folder"
+
+expect "no file" 2 "$pyconv" --to pstats
+expect "no target" 2 "$pyconv" run.bin
+expect "an unknown target" 2 "$pyconv" run.bin --to nonsense
+holds "which says what there is" err "speedscope"
+expect "an unknown option" 2 "$pyconv" run.bin --nonsense
+expect "an unknown style" 2 "$pyconv" run.bin --to pstats --style x -f
+expect "a style the target has not" 2 \
+    "$pyconv" run.bin --to sqlite --style stock -f
+expect "a depth the target has not" 2 \
+    "$pyconv" run.bin --to pstats --max-depth 5 -f
+expect "an empty range" 2 "$pyconv" run.bin --to pstats --between 2s 1s -f
+expect "a bad time" 2 "$pyconv" run.bin --to pstats --between x 1s -f
+expect "a level out of range" 2 "$pyconv" run.bin --to bin --level 99 -f
+expect "help" 0 "$pyconv" --help
+holds "names the targets" out "collapsed"
+expect "version" 0 "$pyconv" --version
+
+expect "a file that is not there" 1 "$pyconv" missing.bin --to pstats -f
+expect "a file that is no profile" 1 \
+    "$pyconv" "$vectors/bad-foreign-text.bin" --to pstats -o x.pstats
+is "leaves no output" test ! -e x.pstats
+expect "a file cut open" 3 \
+    "$pyconv" "$vectors/bad-cut-open.bin" --to collapsed -o cut.txt
+is "gives what could be had" test -s cut.txt
+expect "a damaged file" 3 \
+    "$pyconv" "$vectors/bad-data-bit.bin" --to sqlite -o damaged.db
+is "gives the rest" test -s damaged.db
+expect "is repaired by bin" 3 \
+    "$pyconv" "$vectors/bad-data-bit.bin" --to bin -o repaired.bin
+expect "after which it is whole" 0 "$pyconv" --verify repaired.bin
+
+expect "verify: finished" 0 "$pyconv" --verify run.bin
+expect "verify: cut" 3 "$pyconv" --verify "$vectors/bad-cut-open.bin"
+expect "verify: damaged" 1 "$pyconv" --verify "$vectors/bad-data-bit.bin"
+expect "info" 0 "$pyconv" --info run.bin
+holds "tells the state" out "^state *finished"
+holds "and the samples" out "^samples"
+expect "info of a cut file" 3 "$pyconv" --info "$vectors/bad-cut-open.bin"
+holds "tells it" out "^state *cut"
+
+exit $status
