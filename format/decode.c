@@ -223,6 +223,16 @@ tell_new_thread(pf_decoder *d, uint32_t thread, uint8_t status, pr_err *err)
     return code;
 }
 
+/* For SPAN.  Threads interleave: which way a comparison goes is hard to
+ * foresee, so it chooses a value and not a branch. */
+static inline void
+see_times(pf_decoder *d, uint64_t first_us, uint64_t last_us, uint32_t n)
+{
+    d->first_us = first_us < d->first_us ? first_us : d->first_us;
+    d->last_us = last_us > d->last_us ? last_us : d->last_us;
+    d->samples += n;
+}
+
 /* Tell n decoded samples of the thread's present stack, whose n_push innermost
  * frames d->push holds. */
 static pr_code
@@ -231,11 +241,7 @@ tell_run(pf_decoder *d, uint32_t thread, uint32_t n, uint32_t n_push,
 {
     pf_track *t = &d->track[thread];
     uint32_t first = 0;
-    d->samples += n;
-    if (d->time_us[0] < d->first_us)
-        d->first_us = d->time_us[0];
-    if (d->time_us[n - 1] > d->last_us)
-        d->last_us = d->time_us[n - 1];
+    see_times(d, d->time_us[0], d->time_us[n - 1], n);
     pr_code code = tell_new_thread(d, thread, d->status[0], err);
     if (d->time_us[0] < d->from_us || d->time_us[n - 1] >= d->to_us)
         n = clip(d, &first, n);
