@@ -39,20 +39,23 @@ rec_teller_tick(rec_teller *teller, uint64_t time_us, pr_err *err)
     return PR_OK;
 }
 
-/* The name that the kernel has for it; "" if it is gone. */
-static size_t
-thread_name(pid_t pid, pid_t tid, char *to, size_t size)
+/* The name that the kernel has for it, up to 15 bytes; "" if it is gone. */
+static void
+read_name(rec_thread *t, pid_t pid)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid,
+             (int)t->host);
+    t->name_len = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, to, size);
+        return;
+    ssize_t n = read(fd, t->name, sizeof t->name);
     close(fd);
-    if (n > 0 && to[n - 1] == '\n')
+    if (n > 0 && t->name[n - 1] == '\n')
         n--;
-    return n > 0 ? (size_t)n : 0;
+    if (n > 0)
+        t->name_len = (uint8_t)n;
 }
 
 pr_code
@@ -60,13 +63,26 @@ rec_teller_introduce(rec_teller *teller, rec_thread *t, pid_t pid, pr_err *err)
 {
     if (t->sink_id != PR_NO_THREAD)
         return PR_OK;
-    char name[64];
-    pr_thread thread = {t->tid, t->interp_id, t->is_main, name,
-                        thread_name(pid, t->host, name, sizeof name)};
+    read_name(t, pid);
+    pr_thread thread = {t->tid, t->interp_id, t->is_main, t->name, t->name_len};
     pr_code code = PR_SINK_CALL(teller->sink, thread, &thread, err);
     if (code == PR_OK)
         t->sink_id = teller->n_threads++;
     return code;
+}
+
+pr_code
+rec_teller_rename(rec_teller *teller, rec_thread *t, pid_t pid, pr_err *err)
+{
+    char old[sizeof t->name];
+    uint8_t old_len = t->name_len;
+    memcpy(old, t->name, sizeof old);
+    read_name(t, pid);
+    if (t->name_len == 0 ||
+        (t->name_len == old_len && memcmp(old, t->name, old_len) == 0))
+        return PR_OK;
+    return PR_SINK_CALL(teller->sink, rename, t->sink_id, t->name, t->name_len,
+                        err);
 }
 
 /* Tell the samples that are owed. */

@@ -37,6 +37,11 @@ pr_code rec_teller_sample(rec_teller *teller, rec_thread *thread, pid_t pid,
 pr_code rec_teller_introduce(rec_teller *teller, rec_thread *thread, pid_t pid,
                              pr_err *err);
 
+/* Look at its name again and tell a new one: threads name themselves after
+ * they started. */
+pr_code rec_teller_rename(rec_teller *teller, rec_thread *thread, pid_t pid,
+                          pr_err *err);
+
 /* The thread is as it was at the last tick. */
 pr_code rec_teller_idle(rec_teller *teller, rec_thread *thread, pid_t pid,
                         pr_err *err);

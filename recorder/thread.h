@@ -64,7 +64,10 @@ typedef struct rec_thread {
 
     uint32_t shared;  /* outermost frames that `stack` and the sink share */
     uint32_t sink_id; /* PR_NO_THREAD: not told yet */
-    bool pending;     /* unchanged samples not told yet, from ... */
+    char name[16];    /* as told */
+    uint8_t name_len;
+    uint64_t named_us; /* when it is looked at again; 0: not set, MAX: was */
+    bool pending;      /* unchanged samples not told yet, from ... */
     size_t pending_from;
     uint64_t last_us;
     uint64_t count[PR_COUNT_KINDS], told[PR_COUNT_KINDS];

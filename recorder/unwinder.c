@@ -18,6 +18,7 @@ enum {
     JOIN_EVERY_MS = 50,
     EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
     BROKEN_TRIES = 3,
+    NAME_AFTER_US = 1000000,
     RECHECK_TICKS = 64,    /* without a generation, as code.c has it */
     PASSES = 3,            /* of a tick that the caller's thread makes alone */
     WATCH_EVERY_US = 5000, /* eleven young collections take longer */
@@ -262,18 +263,33 @@ is_refreshed(const rec_unwinder *u, size_t i)
     return (i + n - u->refreshed % n) % n < REFRESH_PER_TICK;
 }
 
+/* A second after it was told first, a thread has the name it gave itself. */
+static pr_code
+look_at_name(rec_unwinder *u, rec_thread *t, pr_err *err)
+{
+    if (t->sink_id == PR_NO_THREAD || t->named_us == UINT64_MAX)
+        return PR_OK;
+    uint64_t now = rec_now_us(u);
+    if (!t->named_us)
+        t->named_us = now + NAME_AFTER_US;
+    if (now < t->named_us)
+        return PR_OK;
+    t->named_us = UINT64_MAX;
+    return rec_teller_rename(&u->teller, t, u->process.pid, err);
+}
+
 /* Choose; who need not be looked at is told at once. */
 static pr_code
 choose_wanted(rec_unwinder *u, pr_err *err)
 {
     for (size_t i = 0; i < u->table.n_live; i++) {
         rec_thread *t = u->table.live[i];
-        bool chosen = is_chosen(u, t);
+        bool chosen = is_chosen(u, t), refresh = is_refreshed(u, i);
+        pr_code code = refresh ? look_at_name(u, t, err) : PR_OK;
         t->wanted = chosen && may_have_moved(u, t);
-        if (t->wanted)
-            continue;
-        pr_code code = chosen ? rec_look_stay(u, t, is_refreshed(u, i), err)
-                              : rec_teller_settle_before(&u->teller, t, err);
+        if (code == PR_OK && !t->wanted)
+            code = chosen ? rec_look_stay(u, t, refresh, err)
+                          : rec_teller_settle_before(&u->teller, t, err);
         if (code != PR_OK)
             return code;
     }
