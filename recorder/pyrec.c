@@ -3,6 +3,7 @@
  */
 #include "recorder/child.h"
 #include "recorder/dump.h"
+#include "recorder/gcdump.h"
 #include "recorder/options.h"
 #include "recorder/record.h"
 #include "recorder/taskdump.h"
@@ -112,6 +113,10 @@ print_losses(const rec_report *t)
 static void
 print_cost(const rec_report *t)
 {
+    if (t->sampler.strayed)
+        fputs("pyrec: a CPU of the target is not ours to run on: sampled from "
+              "another one\n",
+              stderr);
     double cpu = rec_percent(t->sampler.cpu_ns, t->wall_ns);
     if (t->colocated)
         fprintf(stderr,
@@ -524,6 +529,15 @@ dump_tasks(const rec_options *options)
     return code == PR_OK ? 0 : fail(&err, options);
 }
 
+static int
+dump_collections(const rec_options *options)
+{
+    pr_err err = PR_ERR_INIT;
+    pr_code code = rec_gcdump_process(options->pid, stdout, options->json,
+                                      options->gc_every_ns, &err);
+    return code == PR_OK ? 0 : fail(&err, options);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -543,6 +557,8 @@ main(int argc, char **argv)
         status = dump(&options);
     else if (options.action == REC_ACTION_TASKS)
         status = dump_tasks(&options);
+    else if (options.action == REC_ACTION_GC)
+        status = dump_collections(&options);
     else
         status = record(&options);
     rec_options_release(&options);

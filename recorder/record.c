@@ -281,11 +281,21 @@ rec_report_samples(const rec_report *t)
 /* ---- the end ---- */
 
 static pr_code
+tell_policy(rec_record *r, const rec_report *t, pr_err *err)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s%s%s", t->sampler.policy,
+             t->sampler.strayed ? ", partly from other CPUs" : "",
+             rec_tick_has_rseq(r->unwinder) ? "" : ", without rseq");
+    return tell(r, "recorder.policy", text, err);
+}
+
+static pr_code
 tell_end(rec_record *r, const rec_report *t, pr_err *err)
 {
     pr_code code = rec_unwinder_tell_counts(r->unwinder, err);
     if (code == PR_OK)
-        code = tell(r, "recorder.policy", t->sampler.policy, err);
+        code = tell_policy(r, t, err);
     if (code == PR_OK)
         code = tell_counters(r, err);
     if (code != PR_OK)

@@ -430,6 +430,15 @@ rec_sampler_stop(rec_sampler *s)
     atomic_store(&s->stop, true);
 }
 
+static bool
+has_strayed(const rec_sampler *s)
+{
+    bool strayed = false;
+    for (int i = 0; i < s->n_cpus; i++)
+        strayed = strayed || s->seat[i].broken;
+    return strayed;
+}
+
 pr_code
 rec_sampler_join(rec_sampler *s, rec_sampler_report *ret, pr_err *err)
 {
@@ -441,7 +450,8 @@ rec_sampler_join(rec_sampler *s, rec_sampler_report *ret, pr_err *err)
         if (s->seat[i].made)
             pthread_join(s->seat[i].thread, NULL);
     pr_code code = s->result;
-    *ret = (rec_sampler_report){s->policy, s->cpu_ns, s->end_ns};
+    *ret =
+        (rec_sampler_report){s->policy, has_strayed(s), s->cpu_ns, s->end_ns};
     if (code != PR_OK && err && err->code == PR_OK)
         *err = s->error;
     release(s);

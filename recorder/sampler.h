@@ -54,6 +54,7 @@ void rec_sampler_stop(rec_sampler *sampler);
 typedef struct rec_sampler_report {
     const char *policy; /* how its threads were scheduled: "nslice", "slice",
                          * "fifo", "other" */
+    bool strayed;       /* some CPU of the target is not ours to run on */
     uint64_t cpu_ns;    /* that they used */
     uint64_t end_ns;    /* CLOCK_MONOTONIC when the last tick was over */
 } rec_sampler_report;

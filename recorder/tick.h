@@ -35,6 +35,9 @@ void rec_tick_count(rec_unwinder *unwinder, pr_count_kind kind, uint64_t n);
 /* Sum of a counter over the process and all threads. */
 uint64_t rec_tick_total(const rec_unwinder *unwinder, pr_count_kind kind);
 
+/* Is the place of a thread's rseq known?  Without, proofs take longer. */
+bool rec_tick_has_rseq(const rec_unwinder *unwinder);
+
 /* Zero of the samples' clock, CLOCK_MONOTONIC. */
 void rec_tick_set_start(rec_unwinder *unwinder, uint64_t start_ns);
 

@@ -723,6 +723,12 @@ rec_tick_total(const rec_unwinder *u, pr_count_kind kind)
     return sum;
 }
 
+bool
+rec_tick_has_rseq(const rec_unwinder *u)
+{
+    return u->runtime.rseq_offset != 0;
+}
+
 void
 rec_tick_set_start(rec_unwinder *u, uint64_t start_ns)
 {
