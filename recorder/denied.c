@@ -115,9 +115,9 @@ other_user(const view *v, int error, pr_err *err)
              "missing",
              user);
     snprintf(hint, sizeof hint,
-             "run as %s, as root, or with the capability (containers: "
+             "run as %s%s or with the capability (containers: "
              "--cap-add=SYS_PTRACE)",
-             user);
+             user, v->target ? ", as root," : "");
     return denied(v, error, err, why, hint);
 }
 

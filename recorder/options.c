@@ -162,6 +162,7 @@ enum {
     OPTION_CHILDREN,
     OPTION_DUMP,
     OPTION_TASKS,
+    OPTION_GC,
     OPTION_JSON,
     OPTION_FSYNC
 };
@@ -191,6 +192,7 @@ static const struct option long_options[] = {
     {"label", required_argument, NULL, OPTION_LABEL},
     {"dump", no_argument, NULL, OPTION_DUMP},
     {"tasks", no_argument, NULL, OPTION_TASKS},
+    {"gc", optional_argument, NULL, OPTION_GC},
     {"json", no_argument, NULL, OPTION_JSON},
     {"children", no_argument, NULL, OPTION_CHILDREN},
     {"fsync", no_argument, NULL, OPTION_FSYNC},
@@ -203,7 +205,7 @@ rec_options_help(void)
 {
     return "usage: pyrec -p PID -o FILE [options]\n"
            "       pyrec -o FILE [options] -- COMMAND [argument ...]\n"
-           "       pyrec --dump | --tasks [--json] -p PID\n"
+           "       pyrec --dump | --tasks | --gc [--json] -p PID\n"
            "       pyrec --check PID\n"
            "Record a running CPython (3.11 to 3.15) into a profile.\n"
            "\n"
@@ -249,6 +251,8 @@ rec_options_help(void)
            "      --dump            print the stacks of all threads once\n"
            "      --tasks           print all asyncio tasks once, and who "
            "awaits whom\n"
+           "      --gc[=TIME]       print the last collections (3.15), and new "
+           "ones each TIME\n"
            "      --json            as JSON\n"
            "      --check PID       say whether PID is a Python, and which\n"
            "      --stats           print the recorder's counters at the "
@@ -348,6 +352,9 @@ take_value(rec_options *o, int option, const char *text, pr_err *err)
         return parse_pid(o, text, err);
     case OPTION_MAX_DEPTH:
         return parse_depth(o, text, err);
+    case OPTION_GC:
+        o->action = REC_ACTION_GC;
+        return rec_parse_time(text, &o->gc_every_ns, err);
     case OPTION_LABEL:
         return add_label(o, text, err);
     default:
@@ -404,6 +411,9 @@ take_flag(rec_options *o, int option)
     case OPTION_TASKS:
         o->action = REC_ACTION_TASKS;
         break;
+    case OPTION_GC:
+        o->action = REC_ACTION_GC;
+        break;
     case OPTION_JSON:
         o->json = true;
         break;
@@ -421,8 +431,9 @@ take_flag(rec_options *o, int option)
 static pr_code
 check_complete(const rec_options *o, pr_err *err)
 {
-    bool needs_pid =
-        o->action == REC_ACTION_DUMP || o->action == REC_ACTION_TASKS;
+    bool needs_pid = o->action == REC_ACTION_DUMP ||
+                     o->action == REC_ACTION_TASKS ||
+                     o->action == REC_ACTION_GC;
     if (!needs_pid && o->action != REC_ACTION_RECORD)
         return PR_OK;
     if (!o->pid && (needs_pid || !o->command))

@@ -13,6 +13,7 @@ typedef enum rec_action {
     REC_ACTION_CHECK,
     REC_ACTION_DUMP,
     REC_ACTION_TASKS,
+    REC_ACTION_GC,
     REC_ACTION_HELP,
     REC_ACTION_VERSION
 } rec_action;
@@ -29,6 +30,7 @@ typedef struct rec_options {
     const char *output;
     uint64_t period_ns;
     uint64_t duration_ns; /* 0: until the target ends */
+    uint64_t gc_every_ns; /* 0: once */
     bool force, fsync, quiet, stats, debug, realtime, children, json;
     char **command; /* to be started and recorded; argv's, or NULL */
     char line[512]; /* the options as given, for the file */
