@@ -167,7 +167,8 @@ conv_out_write(conv_outfile *out, const void *bytes, size_t len)
             return;
         }
     }
-    memcpy(out->buffer + out->n, bytes, len);
+    if (len)
+        memcpy(out->buffer + out->n, bytes, len);
     out->n += len;
 }
 
