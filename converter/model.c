@@ -562,6 +562,8 @@ free_input(conv_model *model)
     for (size_t i = 0; i < model->n_threads; i++)
         free(input->threads[i].path);
     free(input->threads);
+    free(model->slot); /* nobody looks for nodes any more */
+    model->slot = NULL;
     conv_list_release(&input->strings);
     conv_list_release(&input->frames);
     free(input);
@@ -634,7 +636,6 @@ conv_model_free(conv_model *model)
         free(model->threads[i].log);
     free(model->threads);
     free(model->nodes);
-    free(model->slot);
     free(model->min_line);
     free(model->events);
     free(model->tasks);

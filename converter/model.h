@@ -103,7 +103,8 @@ typedef struct conv_model {
     conv_set frames; /* conv_frame */
     conv_node *nodes;
     size_t n_nodes, cap_nodes;
-    uint32_t *slot; /* hash of (parent, frame) to node, 0 free */
+    uint32_t *slot; /* hash of (parent, frame) to node, 0 free; NULL once the
+                     * sink has ended */
     size_t n_slots; /* a power of two */
     conv_thread *threads;
     size_t n_threads, cap_threads;
