@@ -12,8 +12,10 @@
  */
 #include "recorder/look.h"
 
+#include "recorder/anchor.h"
 #include "recorder/status.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -63,6 +65,7 @@ rec_look_lose(rec_unwinder *u, rec_thread *t, pr_count_kind reason, pr_err *err)
     pr_code code = rec_teller_settle_before(&u->teller, t, err);
     t->known = false;
     t->wanted = false;
+    rec_anchor_drop(t);
     if (!u->silent)
         t->count[reason]++;
     return code;
@@ -118,6 +121,7 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
     t->epoch = u->epoch;
     t->known = true;
     t->proven = kind != PR_COUNT_UNPROVEN;
+    rec_anchor_drop(t); /* until it is written anew */
     t->truncated = f->omitted != 0;
     t->wanted = false;
     t->status = f->status;
@@ -230,8 +234,12 @@ walk_and_decode(rec_unwinder *u, rec_thread *t, const rec_shot *shot,
                 uint64_t start, found *ret, pr_err *err)
 {
     const uint8_t *tstate = rec_window_bytes(&u->window, shot->tstate);
-    rec_walk walk = {start, base_frame(u, tstate), shot->outer_frame,
-                     u->opts.gc ? u->table.interp[t->interp].gc_frame : 0};
+    rec_walk walk = {start,
+                     base_frame(u, tstate),
+                     shot->outer_frame,
+                     u->opts.gc ? u->table.interp[t->interp].gc_frame : 0,
+                     rec_anchor_get(t, &u->runtime.layout, tstate),
+                     &t->stack};
     pr_code code =
         rec_stack_walk(&u->walker, &u->window, &t->source, &walk, err);
     if (code != PR_OK)
@@ -310,6 +318,18 @@ add_cpu_state(rec_unwinder *u, rec_thread *t, found *f)
         f->status |= PR_ON_CPU;
 }
 
+/* Write the anchor of a thread that stands still. */
+static pr_code
+set_anchor(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
+{
+    const uint8_t *tstate = rec_window_bytes(&u->window, r->shot.tstate);
+    if (rec_anchor_set(t, &u->runtime.layout, u->process.pid, tstate))
+        return PR_OK;
+    return PR_FAIL(err, PR_DENIED, errno, PR_NO_OFFSET,
+                   "cannot write the anchor of thread %llu",
+                   (unsigned long long)t->tid);
+}
+
 pr_code
 rec_look_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
                rec_looked *ret, pr_err *err)
@@ -339,7 +359,12 @@ rec_look_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
     *ret = REC_LOOKED;
     if (f.status & PR_HAS_GIL)
         u->table.interp[t->interp].witness = t->rseq;
-    return accept(u, t, &f, PR_COUNT_PROVEN, err);
+    code = accept(u, t, &f, PR_COUNT_PROVEN, err);
+    if (code == PR_OK && u->opts.cache == REC_CACHE_ANCHOR)
+        code = set_anchor(u, t, &r, err);
+    if (rec_own_switches() != u->switches)
+        rec_anchor_drop(t); /* it may have run before the write */
+    return code;
 }
 
 /* ---- proof: quiet, or by a witness ---- */
@@ -418,7 +443,10 @@ rec_look_stopped(rec_unwinder *u, rec_thread *t, pr_err *err)
     }
     if (t->ran)
         f.status |= PR_ON_CPU;
-    return accept(u, t, &f, PR_COUNT_STOPPED, err);
+    code = accept(u, t, &f, PR_COUNT_STOPPED, err);
+    if (code == PR_OK && u->opts.cache == REC_CACHE_ANCHOR)
+        code = set_anchor(u, t, &r, err);
+    return code;
 }
 
 /* ---- no proof: from another CPU ---- */

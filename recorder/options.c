@@ -111,6 +111,9 @@ static const word thread_words[] = {{"all", REC_THREADS_ALL},
                                     {"main", REC_THREADS_MAIN},
                                     {"gil", REC_THREADS_GIL},
                                     {NULL, 0}};
+static const word caches[] = {{"read-only", REC_CACHE_READ_ONLY},
+                              {"anchor", REC_CACHE_ANCHOR},
+                              {NULL, 0}};
 static const word modes[] = {{"wall", PR_MODE_WALL},
                              {"cpu", PR_MODE_CPU},
                              {"gil", PR_MODE_GIL},
@@ -153,6 +156,7 @@ enum {
     OPTION_GC_EVENTS,
     OPTION_MAX_DEPTH,
     OPTION_STRATEGY,
+    OPTION_CACHE,
     OPTION_BLOCKING,
     OPTION_REALTIME,
     OPTION_STATS,
@@ -183,6 +187,7 @@ static const struct option long_options[] = {
     {"gc-events", no_argument, NULL, OPTION_GC_EVENTS},
     {"opcodes", no_argument, NULL, OPTION_OPCODES},
     {"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
+    {"cache", required_argument, NULL, OPTION_CACHE},
     {"strategy", required_argument, NULL, OPTION_STRATEGY},
     {"blocking", no_argument, NULL, OPTION_BLOCKING},
     {"realtime", no_argument, NULL, OPTION_REALTIME},
@@ -244,6 +249,8 @@ rec_options_help(void)
            "                        remote (never on the target's CPU), "
            "blocking\n"
            "      --blocking        stop the target for each sample\n"
+           "      --cache HOW       read-only, anchor (3.15's own: writes 8 "
+           "bytes per sample)\n"
            "      --realtime        SCHED_FIFO for the sampler\n"
            "      --fsync           let the file survive a power cut\n"
            "      --label KEY=VALUE kept in the file; may be repeated\n"
@@ -325,6 +332,11 @@ take_word(rec_options *o, int option, const char *text, pr_err *err)
         code = parse_word("async", text, async_words, &value, err);
         if (code == PR_OK)
             o->unwinder.async_mode = (rec_async)value;
+        return code;
+    case OPTION_CACHE:
+        code = parse_word("cache", text, caches, &value, err);
+        if (code == PR_OK)
+            o->unwinder.cache = (rec_cache)value;
         return code;
     default:
         code = parse_word("strategy", text, strategies, &value, err);

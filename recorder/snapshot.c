@@ -174,13 +174,19 @@ reach(uint32_t so_far, uint32_t offset, uint32_t width)
 uint32_t
 rec_tstate_bytes(const rec_layout *l)
 {
-    const uint32_t offsets[] = {
-        l->tstate.next,          l->tstate.interp,
-        l->tstate.current_frame, l->tstate.cframe,
-        l->tstate.thread_id,     l->tstate.native_thread_id,
-        l->tstate.base_frame,    l->tstate.datastack_chunk,
-        l->tstate.datastack_top, l->tstate.current_exception,
-        l->tstate.exc_info,      l->tstate.status};
+    const uint32_t offsets[] = {l->tstate.next,
+                                l->tstate.interp,
+                                l->tstate.current_frame,
+                                l->tstate.cframe,
+                                l->tstate.thread_id,
+                                l->tstate.native_thread_id,
+                                l->tstate.base_frame,
+                                l->tstate.datastack_chunk,
+                                l->tstate.last_profiled_frame_seq,
+                                l->tstate.datastack_top,
+                                l->tstate.current_exception,
+                                l->tstate.exc_info,
+                                l->tstate.status};
     uint32_t n = 8;
     for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++)
         n = reach(n, offsets[i], 8);
@@ -221,7 +227,9 @@ rec_source_add(rec_source *s, const rec_layout *l, rec_window *w, bool again,
     /* stale chunks come last: they are the ones that may be gone */
     for (size_t i = 0; i < s->n_chunks; i++)
         s->chunk[i].piece =
-            rec_window_add(w, s->chunk[i].address, s->chunk[i].want);
+            i < s->first
+                ? REC_NO_PIECE
+                : rec_window_add(w, s->chunk[i].address, s->chunk[i].want);
     if (again)
         shot.again = add_again(s, l, w);
     *ret = shot;
@@ -352,11 +360,18 @@ follow_chunks(rec_source *s, rec_window *w, uint64_t current, pr_err *err)
     return code;
 }
 
+/* The first live chunk that is read whether or not a walk comes to it. */
+static size_t
+first_read(const rec_source *s)
+{
+    return s->first < s->n_live ? s->first : s->n_live ? s->n_live - 1 : 0;
+}
+
 /* The known chunks are linked to each other as they were. */
 static bool
 links_hold(const rec_source *s, const rec_window *w)
 {
-    for (size_t i = 0; i < s->n_live; i++) {
+    for (size_t i = first_read(s); i < s->n_live; i++) {
         const uint8_t *p = rec_window_bytes(w, s->chunk[i].piece);
         uint64_t previous = i ? s->chunk[i - 1].address : 0;
         if (!p || rec_u64(p) != previous || rec_u64(p + 8) != s->chunk[i].size)
@@ -396,7 +411,7 @@ static pr_code
 settle_wants(rec_source *s, const rec_layout *l, rec_window *w, size_t tstate,
              pr_err *err)
 {
-    for (size_t i = 0; i < s->n_live; i++) {
+    for (size_t i = first_read(s); i < s->n_live; i++) {
         rec_chunk *c = &s->chunk[i];
         uint32_t used = used_of(s, l, i, rec_window_bytes(w, tstate));
         if (!used)
@@ -408,7 +423,7 @@ settle_wants(rec_source *s, const rec_layout *l, rec_window *w, size_t tstate,
             c->piece = rec_window_add(w, c->address, c->want);
     }
     pr_code code = rec_window_read(w, err);
-    for (size_t i = 0; code == PR_OK && i < s->n_live; i++)
+    for (size_t i = first_read(s); code == PR_OK && i < s->n_live; i++)
         if (!rec_window_bytes(w, s->chunk[i].piece))
             code = PR_FAIL(err, PR_TORN, 0, s->chunk[i].address,
                            "chunk of the data stack is not there");
@@ -455,6 +470,15 @@ rec_source_follow(rec_source *s, const rec_layout *l, rec_window *w,
     if (code != PR_OK)
         return code;
     return settle_wants(s, l, w, shot->tstate, err);
+}
+
+pr_code
+rec_source_load(rec_source *s, rec_window *w, size_t i, pr_err *err)
+{
+    rec_chunk *c = &s->chunk[i];
+    c->want = c->size;
+    c->piece = rec_window_add(w, c->address, c->size);
+    return rec_window_read(w, err);
 }
 
 static bool

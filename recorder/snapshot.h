@@ -74,6 +74,7 @@ typedef struct rec_source {
     rec_chunk *chunk; /* outermost first */
     size_t n_chunks, cap_chunks;
     size_t n_live; /* of them in use; the others were so lately */
+    size_t first;  /* of the live ones, to be read ahead; mostly 0 */
     uint64_t *off; /* frames that lie elsewhere (C stack, heap) */
     size_t n_off, cap_off;
 } rec_source;
@@ -101,6 +102,10 @@ bool rec_source_add(rec_source *source, const rec_layout *layout,
  * stack was not foreseen.  PR_TORN if it does not fit together. */
 pr_code rec_source_follow(rec_source *source, const rec_layout *layout,
                           rec_window *window, rec_shot *shot, pr_err *err);
+
+/* Read a live chunk that was not read ahead. */
+pr_code rec_source_load(rec_source *source, rec_window *window, size_t chunk,
+                        pr_err *err);
 
 /* Index of the live chunk that holds [address, +len), or SIZE_MAX. */
 size_t rec_source_chunk(const rec_source *source, size_t hint, uint64_t address,

@@ -117,6 +117,11 @@ load_frame(cursor *c, pr_err *err)
         return load_off_stack(c, err);
     c->chunk = chunk;
     const rec_chunk *in = &c->source->chunk[chunk];
+    if (in->piece == REC_NO_PIECE) {
+        pr_code code = rec_source_load(c->source, c->window, chunk, err);
+        if (code != PR_OK)
+            return code;
+    }
     const uint8_t *bytes = rec_window_bytes(c->window, in->piece);
     uint64_t from = c->address - in->address;
     if (!bytes || from + len > c->window->piece[in->piece].len)
@@ -195,6 +200,32 @@ check_end(const cursor *c, const rec_walk *walk, pr_err *err)
     return PR_OK;
 }
 
+/* The callers of the anchor, as they were.  False: the last stack does not
+ * say, so the walk must. */
+static bool
+append_last(rec_walker *w, const rec_walk *walk, pr_err *err)
+{
+    const rec_stack *last = walk->last;
+    uint32_t at = last->n;
+    while (at > 0 && last->v[at - 1].address != walk->anchor)
+        at--;
+    for (uint32_t i = 0; i < at; i++)
+        if (last->v[i].code == 0) /* synthetic: what is missing there? */
+            return false;
+    size_t n = w->n_raw;
+    for (uint32_t i = at; i-- > 1;) {
+        rec_raw *raw;
+        if (new_raw(w, &raw, err) != PR_OK) {
+            w->n_raw = n;
+            return false;
+        }
+        const rec_entry *e = &last->v[i - 1];
+        *raw = (rec_raw){e->address, e->code,  e->instr,
+                         NO_CHUNK,   e->words, RAW_FRAME};
+    }
+    return at > 0;
+}
+
 pr_code
 rec_stack_walk(rec_walker *w, rec_window *window, rec_source *source,
                const rec_walk *walk, pr_err *err)
@@ -204,6 +235,7 @@ rec_stack_walk(rec_walker *w, rec_window *window, rec_source *source,
                 .source = source,
                 .chunk = source->n_live - 1};
     w->n_raw = 0;
+    w->anchored = false;
     source->n_off = 0;
     uint64_t next = walk->start;
     for (uint32_t steps = 0; next; steps++) {
@@ -214,6 +246,10 @@ rec_stack_walk(rec_walker *w, rec_window *window, rec_source *source,
         pr_code code = take_frame(&c, walk, &next, err);
         if (code != PR_OK)
             return code;
+        if (walk->anchor == c.address && append_last(w, walk, NULL)) {
+            w->anchored = true;
+            return PR_OK;
+        }
     }
     return walk->start ? check_end(&c, walk, err) : PR_OK;
 }
@@ -330,7 +366,8 @@ check_neighbours(const rec_walker *w, const rec_source *source, pr_err *err)
         const rec_raw *raw = &w->raw[i];
         if (raw->chunk == NO_CHUNK)
             continue;
-        if (outer ? !adjoin(source, outer, raw) : !begins(source, raw))
+        if (outer ? !adjoin(source, outer, raw)
+                  : !w->anchored && !begins(source, raw))
             return PR_FAIL(err, PR_TORN, 0, raw->address,
                            "gap between two frames");
         outer = raw;
@@ -364,7 +401,7 @@ static pr_code
 entry_of(rec_walker *w, rec_window *window, const rec_raw *raw, rec_entry *ret,
          pr_err *err)
 {
-    rec_entry e = {raw->code, raw->instr, raw->words, 0};
+    rec_entry e = {raw->code, raw->instr, raw->address, raw->words, 0};
     const rec_code *code;
     pr_code r;
     if (raw->kind != RAW_FRAME) {

@@ -15,8 +15,9 @@
 
 typedef struct rec_entry {
     uint64_t code, instr; /* 0, 0: a synthetic frame */
-    uint32_t words;       /* size on the data stack */
-    uint32_t id;          /* of the sink */
+    uint64_t address;
+    uint32_t words; /* size on the data stack */
+    uint32_t id;    /* of the sink */
 } rec_entry;
 
 typedef struct rec_stack {
@@ -36,6 +37,7 @@ typedef struct rec_walker {
     bool native, opcodes;
     rec_raw *raw; /* innermost first */
     size_t n_raw, cap_raw;
+    bool anchored; /* the outer part was taken from the last stack */
     uint64_t code_misses;
 } rec_walker;
 
@@ -47,6 +49,8 @@ typedef struct rec_walk {
     uint64_t base;      /* the outermost frame (3.15), or 0 */
     uint64_t must_pass; /* a frame that must be on the way, or 0 */
     uint64_t gc_frame;  /* <GC> runs inside this one, or 0 */
+    uint64_t anchor;    /* from here outwards it is as in `last`, or 0 */
+    const rec_stack *last;
 } rec_walk;
 
 /* Follow the frames.  PR_TORN, PR_LIMIT, or why memory was not to be had. */

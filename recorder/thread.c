@@ -82,6 +82,7 @@ forget(rec_thread *t)
     t->known = t->proven = t->pending = t->asleep = false;
     t->wanted = t->vanished = t->dead = false;
     t->shared = 0;
+    t->anchor = 0;
     t->n_runs = t->run_ns = 0;
 }
 

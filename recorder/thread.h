@@ -51,10 +51,11 @@ typedef struct rec_thread {
     char letter; /* of its state, when that was last looked at */
 
     rec_source source;
-    rec_stack stack; /* as last seen */
-    uint64_t epoch;  /* of the codes when it was decoded */
-    bool known;      /* it was the whole truth at that moment ... */
-    bool proven;     /* ... and that was proven */
+    rec_stack stack;             /* as last seen */
+    uint64_t epoch;              /* of the codes when it was decoded */
+    bool known;                  /* it was the whole truth at that moment ... */
+    bool proven;                 /* ... and that was proven */
+    uint64_t anchor, anchor_seq; /* as written (anchor.h), or 0 */
     bool truncated;
     bool wanted;      /* to be looked at in this tick */
     size_t listed_at; /* 1 + its place in the list being read; 0: none */

@@ -70,15 +70,34 @@ list_threads(rec_unwinder *u, pr_err *err)
 }
 
 static pr_code
+check_anchor(const rec_unwinder *u, pr_err *err)
+{
+    const rec_layout *l = &u->runtime.layout;
+    if (l->tstate.last_profiled_frame == REC_ABSENT ||
+        l->tstate.last_profiled_frame_seq == REC_ABSENT)
+        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+                       "--cache anchor needs CPython 3.15, and this is 3.%u",
+                       l->minor);
+    if (u->opts.strategy == REC_REMOTE)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "--cache anchor writes only to a thread that is proven "
+                       "still, which --strategy remote never proves");
+    return PR_OK;
+}
+
+static pr_code
 check_options(const rec_unwinder *u, pr_err *err)
 {
     if (u->opts.threads == REC_THREADS_GIL && u->runtime.layout.free_threaded)
         return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
                        "--threads gil needs a GIL, and this Python is "
                        "free-threaded");
-    if (u->opts.gc_events)
-        return rec_gc_check(&u->runtime.layout, err);
-    return PR_OK;
+    pr_code code = PR_OK;
+    if (u->opts.cache == REC_CACHE_ANCHOR)
+        code = check_anchor(u, err);
+    if (code == PR_OK && u->opts.gc_events)
+        code = rec_gc_check(&u->runtime.layout, err);
+    return code;
 }
 
 /* All that hangs on the program that runs in the process now. */

@@ -59,7 +59,7 @@ typedef struct world {
     rec_stack old, fresh;
     uint64_t type, lines;
     uint64_t tstate, base, shim, chunk, top, last; /* last: frame pushed */
-    uint64_t gc_frame, must_pass;
+    uint64_t gc_frame, must_pass, anchor;
     uint32_t keep, omitted;
 } world;
 
@@ -208,8 +208,9 @@ look(world *w, pr_err *err)
         code =
             rec_source_follow(&w->source, &w->layout, &w->window, &shot, err);
     bool has_base = w->layout.tstate.base_frame != REC_ABSENT;
-    rec_walk walk = {shot.current_frame, has_base ? w->base : 0, w->must_pass,
-                     w->gc_frame};
+    rec_walk walk = {shot.current_frame, has_base ? w->base : 0,
+                     w->must_pass,       w->gc_frame,
+                     w->anchor,          &w->old};
     if (code == PR_OK)
         code = rec_stack_walk(&w->walker, &w->window, &w->source, &walk, err);
     if (code == PR_OK)
@@ -400,6 +401,43 @@ a_deep_stack_keeps_its_ends_around_a_marker(void **state)
     assert_string_equal(name_at(w, &w->fresh, 20), "f149");
 }
 
+static void
+the_callers_of_an_anchor_are_those_of_the_last_stack(void **state)
+{
+    world *w = *state;
+    call_many(w, 150);
+    see(w);
+    keep_it(w);
+    uint64_t reads = w->fake.memory.bytes;
+    w->anchor = w->last; /* in the second chunk: the first is not read */
+    w->source.first = 1;
+    call(w, code_named(w, "leaf"));
+    see(w);
+    assert_true(w->fake.memory.bytes - reads < CHUNK + 4096);
+    assert_int_equal(w->fresh.n, 151);
+    assert_int_equal(w->keep, 150);
+    assert_string_equal(name_at(w, &w->fresh, 0), "f0");
+    assert_string_equal(name_at(w, &w->fresh, 150), "leaf");
+}
+
+static void
+without_whole_last_callers_the_walk_goes_on(void **state)
+{
+    world *w = *state;
+    w->walker.native = true;
+    call_many(w, 150);
+    see(w);
+    keep_it(w);
+    w->anchor = w->last;
+    w->source.first = 1;
+    see(w); /* <native> is among the callers */
+    assert_int_equal(w->fresh.n, 151);
+    assert_int_equal(w->keep, 151);
+    w->anchor = w->last + 8; /* no frame of the last stack */
+    see(w);
+    assert_int_equal(w->keep, 151);
+}
+
 /* ---- broken ones ---- */
 
 static void
@@ -583,6 +621,8 @@ main(void)
         TEST_15(generators_and_shims_are_read_where_they_lie),
         TEST_15(a_collection_stands_inside_its_frame),
         TEST_15(a_deep_stack_keeps_its_ends_around_a_marker),
+        TEST_15(the_callers_of_an_anchor_are_those_of_the_last_stack),
+        TEST_15(without_whole_last_callers_the_walk_goes_on),
         TEST_15(a_gap_between_frames_is_torn),
         TEST_13(a_stack_that_does_not_begin_in_its_first_chunk_is_torn),
         TEST_15(a_stack_that_misses_its_base_is_torn),
