@@ -7,13 +7,15 @@
  * Reused memory.  A code object may be freed and another one made at the same
  * address.  3.14 and later count such events (code_object_generation), and the
  * cache is emptied when the count moves.  3.11 to 3.13 do not.  There a code
- * object is believed for RECHECK_TICKS ticks after it was read; its next use
- * reads it again, with its names and its line table.  If it says the same as
- * before, what is known of it stays; if not, it is a new object and counted as
- * an invalidation.  The limit of this rule: within that time a frame of the
- * new object is told under the old one's name, if its instruction lies within
- * the old one's.  Programs that drop code while it is sampled (exec() in a
- * loop) are the only ones that can show it.
+ * object is believed for RECHECK_TICKS ticks after it was looked at; its next
+ * use looks again.  If its own words (its size, first line, and where its
+ * names and line table lie) are as before, what is known of it stays; but each
+ * FULL_EVERY-th look, and each that finds other words, reads all of it.  What
+ * says something new is a new object, and counted as an invalidation.  The
+ * limit of this rule: within that time a frame of the new object is told under
+ * the old one's name, if its instruction lies within the old one's.  Programs
+ * that drop code while it is sampled (exec() in a loop) are the only ones that
+ * can show it.
  */
 #include "recorder/code.h"
 
@@ -25,6 +27,7 @@
 
 enum {
     RECHECK_TICKS = 64,
+    FULL_EVERY = 32,
     NAME_MAX_POINTS = 64 << 10, /* a longer name is cut */
     LINES_MAX = 16 << 20,
     COPIES_MAX = 2048, /* MAX_THREADS of the thread-local bytecode */
@@ -41,8 +44,10 @@ typedef struct entry {
     rec_lines lines; /* empty if they could not be read */
     uint32_t file, func;
     int32_t first_line;
-    uint64_t since; /* the tick at which it was read */
-    uint64_t hash;  /* of all it says */
+    uint64_t since; /* the tick at which it was looked at */
+    uint32_t looks; /* since all of it was read */
+    uint64_t words; /* hash of its own words ... */
+    uint64_t hash;  /* ... and of all it says */
     bool stale;     /* to be read again */
     uint64_t *copy; /* thread-local instructions (free-threaded 3.14+) */
     size_t n_copies;
@@ -333,12 +338,11 @@ read_copies(rec_memory *memory, uint64_t address, entry *e, pr_err *err)
     return PR_OK;
 }
 
-/* All of a code object; on failure *e owns nothing. */
+/* The object's own words into `head` and *e. */
 static pr_code
-read_entry(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
-           pr_err *err)
+read_head(rec_codes *c, rec_memory *memory, uint64_t address, uint8_t *head,
+          entry *e, pr_err *err)
 {
-    uint8_t head[REC_CAP_CODE];
     const rec_layout *l = c->layout;
     if (!rec_plausible(address))
         return not_code(address, err);
@@ -350,11 +354,24 @@ read_entry(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
         code = parse_head(c, address, head, e, err);
     if (code != PR_OK)
         return code;
+    const uint64_t words[] = {
+        (uint64_t)e->code.n_units << 32 | e->code.frame_words,
+        (uint64_t)e->first_line, rec_u64(head + l->code.filename),
+        rec_u64(head + l->code.qualname), rec_u64(head + l->code.linetable)};
+    e->words = pr_hash_bytes(words, sizeof words);
+    e->hash = pr_hash_bytes(words, 16); /* addresses do not count */
     e->since = c->tick;
-    e->hash = ((uint64_t)e->code.n_units << 32 | e->code.frame_words) ^
-              pr_mix64((uint64_t)(uint32_t)e->first_line);
-    code = read_name(c, memory, rec_u64(head + l->code.filename), e, &e->file,
-                     err);
+    return PR_OK;
+}
+
+/* What the words lead to; on failure *e owns nothing. */
+static pr_code
+read_rest(rec_codes *c, rec_memory *memory, const uint8_t *head, entry *e,
+          pr_err *err)
+{
+    const rec_layout *l = c->layout;
+    pr_code code = read_name(c, memory, rec_u64(head + l->code.filename), e,
+                             &e->file, err);
     if (code == PR_OK)
         code = read_name(c, memory, rec_u64(head + l->code.qualname), e,
                          &e->func, err);
@@ -406,16 +423,35 @@ add_entry(rec_codes *c, entry *fresh, const rec_code **ret, pr_err *err)
     return PR_OK;
 }
 
+/* Is what was looked at the object that is known, as far as its own words
+ * say? */
+static bool
+is_unchanged(const entry *old, const entry *fresh)
+{
+    return old && !old->stale && !old->code.degraded &&
+           old->words == fresh->words && old->looks < FULL_EVERY;
+}
+
 pr_code
 rec_codes_read(rec_codes *c, rec_memory *memory, uint64_t address,
                const rec_code **ret, pr_err *err)
 {
+    uint8_t head[REC_CAP_CODE];
     entry fresh = {0};
     c->misses++;
-    pr_code code = read_entry(c, memory, address, &fresh, err);
+    pr_code code = read_head(c, memory, address, head, &fresh, err);
     if (code != PR_OK)
         return code;
     entry *old = find_entry(c, address);
+    if (is_unchanged(old, &fresh)) {
+        old->since = c->tick;
+        old->looks++;
+        *ret = &old->code;
+        return PR_OK;
+    }
+    code = read_rest(c, memory, head, &fresh, err);
+    if (code != PR_OK)
+        return code;
     if (!old)
         return add_entry(c, &fresh, ret, err);
     replace_entry(c, old, &fresh);

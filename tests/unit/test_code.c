@@ -531,7 +531,9 @@ an_object_that_stayed_keeps_its_frames_when_it_is_read_again(void **state)
     for (int i = 0; i < 64; i++)
         rec_codes_tick(w->codes, 0);
     assert_null(rec_codes_find(w->codes, at));
+    uint64_t reads = w->fake.memory.reads;
     expect_frame(w, at, 0, "same", 11);
+    assert_int_equal(w->fake.memory.reads, reads + 1);
     assert_int_equal(w->told.n_frames, 1);
     rec_codes_counts(w->codes, &hits, &misses, &invalidations);
     assert_int_equal(misses, 2);
@@ -550,8 +552,12 @@ a_line_table_that_changed_in_place_is_noticed(void **state)
     expect_frame(w, at, 0, "<module>", 2);
     fake_put(&w->fake, lines + w->layout.object.bytes_data, other,
              sizeof other);
-    for (int i = 0; i < 64; i++)
-        rec_codes_tick(w->codes, 0);
+    int looks = 0;
+    while (frame_of(w, at, 0)->line == 2) {
+        for (int i = 0; i < 64; i++)
+            rec_codes_tick(w->codes, 0);
+        assert_true(++looks <= 33);
+    }
     expect_frame(w, at, 0, "<module>", 3);
 }
 
