@@ -1,0 +1,101 @@
+"""Commands that pyrec starts itself, and the children of what it records."""
+
+import os
+import signal
+import subprocess
+import time
+
+import live
+from live import expect
+
+# A command's program: named, and visible in its profile.
+BUSY = """\
+import sys, time
+def busy():
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        pass
+busy()
+sys.exit(int(sys.argv[1]))
+"""
+
+
+def functions(profile):
+    return {name for name, in live.Database(profile).rows(
+        "SELECT qualname FROM function")}
+
+
+@live.each_python
+def a_command_is_recorded_and_its_exit_status_is_passed_on(python):
+    with open("busy.py", "w") as file:
+        file.write(BUSY)
+    done = live.call(live.PYREC, "-o", "run.bin", "--", python, "busy.py", 5)
+    expect(done.returncode == 5, "status %d: %s", done.returncode, done.stderr)
+    expect("busy" in functions("run.bin"), "busy() was not seen")
+
+
+@live.once
+def a_command_ended_by_a_signal_is_status_128_and_its_number():
+    done = live.call(live.PYREC, "-o", "run.bin", "--", live.ANY_PYTHON, "-c",
+                     "import os, time\n"
+                     "end = time.monotonic() + 1\n"
+                     "while time.monotonic() < end: pass\n"
+                     "os.kill(os.getpid(), 9)")
+    expect(done.returncode == 128 + 9, "status %d: %s", done.returncode,
+           done.stderr)
+
+
+@live.once
+def a_command_that_does_not_exist_is_status_127():
+    done = live.call(live.PYREC, "-o", "run.bin", "--", "./no-such-program")
+    expect(done.returncode == 127, "status %d: %s", done.returncode,
+           done.stderr)
+
+
+@live.once
+def a_command_that_cannot_be_run_is_status_126():
+    with open("program", "w") as file:
+        file.write("words")
+    os.chmod("program", 0o644)
+    done = live.call(live.PYREC, "-o", "run.bin", "--", "./program")
+    expect(done.returncode == 126, "status %d: %s", done.returncode,
+           done.stderr)
+
+
+@live.each_python
+def each_python_child_has_a_profile_of_its_own(python):
+    with live.Target(python, "family.py") as target:
+        live.record(target, "run.bin", "--children", seconds=3)
+        told = target.portrait
+    made = sorted(name for name in os.listdir(".") if name.endswith(".bin"))
+    expect(len(made) == 3, "profiles: %s", made)
+    for pid in told["forked"], told["spawned"]:
+        mine = [name for name in made if str(pid) in name]
+        expect(len(mine) == 1, "no profile of %d: %s", pid, made)
+        expect("in_child" in functions(mine[0]), "in_child() was not seen")
+    expect("in_parent" in functions("run.bin"), "in_parent() was not seen")
+
+
+def state_of(pid):
+    with open("/proc/%d/status" % pid) as file:
+        return [line.split()[1] for line in file
+                if line.startswith("State:")][0]
+
+
+@live.each_python
+def a_target_is_never_left_stopped_by_a_killed_blocking_recorder(python):
+    with live.Target(python, "plain.py") as target:
+        for attempt in range(10):
+            recorder = subprocess.Popen(
+                [live.PYREC, "-p", str(target.pid), "-o", "run.bin", "-f",
+                 "--blocking"], stderr=subprocess.DEVNULL)
+            live.wait_until(lambda: live.size("run.bin") > 0, "it begins")
+            time.sleep(0.02 * attempt)  # another moment each time
+            recorder.send_signal(signal.SIGKILL)
+            recorder.wait()
+            live.wait_until(lambda: state_of(target.pid) not in "tT",
+                            "the target runs on")
+            os.unlink("run.bin")
+
+
+live.run()
