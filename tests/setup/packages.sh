@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install by apt what is missing of the named groups: build, demo, check,
-# peers.  Quiet and without effect when all is there; package lists are
+# peers.  A package written PACKAGE:COMMAND is there when its command is.  Quiet and without effect when all is there; package lists are
 # fetched only when an install needs them.  Debian 12 and 13.
 set -eu
 
@@ -9,11 +9,17 @@ build='gcc make libc6-dev libzstd-dev libsqlite3-dev zlib1g-dev libxxhash-dev
 demo='python3'
 check='python3 libcmocka-dev zstd dpkg ca-certificates procps util-linux
        debian-archive-keyring sqlite3 bubblewrap scdoc git pkg-config'
-peers='nodejs npm chromium xz-utils gcc-s390x-linux-gnu libc6-dev-s390x-cross
+peers='nodejs:node npm:npm chromium:chromium xz-utils gcc-s390x-linux-gnu libc6-dev-s390x-cross
        qemu-user dpkg-dev'
 
 missing() {
     for package in "$@"; do
+        case $package in
+        *:*)
+            command -v "${package#*:}" >/dev/null && continue
+            package=${package%:*}
+            ;;
+        esac
         dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null |
             grep -qx installed || echo "$package"
     done
