@@ -1,7 +1,8 @@
 #!/bin/sh
 # Install by apt what is missing of the named groups: build, demo, check,
-# peers.  A package written PACKAGE:COMMAND is there when its command is.  Quiet and without effect when all is there; package lists are
-# fetched only when an install needs them.  Debian 12 and 13.
+# peers.  A package written PACKAGE:COMMAND is not needed where the command is.
+# Quiet and without effect when all is there; package lists are fetched only
+# when an install needs them.  Debian 12 and 13.
 set -eu
 
 build='gcc make libc6-dev libzstd-dev libsqlite3-dev zlib1g-dev libxxhash-dev
@@ -9,8 +10,8 @@ build='gcc make libc6-dev libzstd-dev libsqlite3-dev zlib1g-dev libxxhash-dev
 demo='python3'
 check='python3 libcmocka-dev zstd dpkg ca-certificates procps util-linux
        debian-archive-keyring sqlite3 bubblewrap scdoc git pkg-config'
-peers='nodejs:node npm:npm chromium:chromium xz-utils gcc-s390x-linux-gnu libc6-dev-s390x-cross
-       qemu-user dpkg-dev'
+peers='nodejs:node npm:npm chromium:chromium xz-utils gcc-s390x-linux-gnu
+       libc6-dev-s390x-cross qemu-user dpkg-dev'
 
 missing() {
     for package in "$@"; do
