@@ -136,8 +136,8 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
                              f->status, err);
 }
 
-/* A thread that slept may have woken in C code without the GIL: its stack is
- * the same, its state is not. */
+/* A thread that slept may have run C code without the GIL, or come to wait for
+ * it: its stack is the same, its state is not. */
 static pr_code
 refresh_state(rec_unwinder *u, rec_thread *t, pr_err *err)
 {
@@ -145,9 +145,7 @@ refresh_state(rec_unwinder *u, rec_thread *t, pr_err *err)
     if (!rec_thread_ran(t, u->process.pid, &ran) || (!ran && t->asleep))
         return PR_OK;
     rec_thread_state(t, u->process.pid);
-    uint8_t status = t->status & (uint8_t)~PR_ON_CPU;
-    if (t->letter == 'R')
-        status |= PR_ON_CPU;
+    uint8_t status = rec_status_again(u, t);
     if (status == t->status)
         return PR_OK;
     pr_code code = rec_teller_settle_before(&u->teller, t, err);

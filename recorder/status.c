@@ -116,6 +116,24 @@ rec_status_of(rec_unwinder *u, rec_thread *t, size_t piece)
     return (uint8_t)status;
 }
 
+uint8_t
+rec_status_again(rec_unwinder *u, const rec_thread *t)
+{
+    unsigned status = t->status & ~(unsigned)PR_ON_CPU;
+    if (t->letter == 'R')
+        status |= PR_ON_CPU;
+    uint32_t offset = u->runtime.layout.tstate.gil_requested;
+    uint32_t requested;
+    if (offset == REC_ABSENT || (status & PR_HAS_GIL) ||
+        rec_memory_read(&u->memory, t->tstate + offset, &requested,
+                        sizeof requested, NULL) != PR_OK)
+        return (uint8_t)status;
+    status &= ~(unsigned)PR_GIL_REQUESTED;
+    if (requested)
+        status |= PR_GIL_REQUESTED;
+    return (uint8_t)status;
+}
+
 bool
 rec_status_matches(const rec_unwinder_opts *opts, uint8_t status)
 {
