@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 enum {
+    CHILDREN_MAX = 256, /* looked at for a message */
     TRIES = 4, /* the list of interpreters may change while it is looked at */
     SCAN_MAX = 64 << 20,
     SCAN_PIECE = 1 << 20,
@@ -398,7 +399,7 @@ name_children(pid_t pid, pr_err *err)
     int len = 0;
     if (!err || rec_child_pids(pid, 1, &child, &n, NULL) != PR_OK)
         return;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && i < CHILDREN_MAX; i++) {
         rec_target target;
         if (rec_is_python(child[i], &target, NULL) != PR_OK)
             continue;
