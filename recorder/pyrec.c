@@ -424,12 +424,19 @@ raise_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* A command is not started for a recording that will be refused. */
 static pr_code
 start_command(session *s, pr_err *err)
 {
-    if (!s->options->command)
+    const rec_options *o = s->options;
+    if (!o->command)
         return PR_OK;
-    pr_code code = rec_child_start(s->options->command, &s->child, err);
+    if (!o->force && access(o->output, F_OK) == 0) {
+        pr_err_set(err, PR_EXISTS, 0, PR_NO_OFFSET, "'%s' exists", o->output);
+        pr_err_hint(err, "choose another name or replace it with --force");
+        return PR_EXISTS;
+    }
+    pr_code code = rec_child_start(o->command, &s->child, err);
     s->has_child = code == PR_OK;
     return code;
 }
