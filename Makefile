@@ -127,6 +127,9 @@ PYTHON3 ?= $(firstword $(wildcard /usr/bin/python3) python3)
 JOBS  ?= $(shell nproc 2>/dev/null || echo 2)
 SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 ASAN   = SAN=address,undefined B=$(B)/address-undefined
+# the tests of what runs in more than one thread
+TSAN   = SAN=thread B=$(B)/thread $(addprefix $(B)/thread/tests/test_, \
+         queue reader)
 
 .PHONY: demo
 demo: ## record a small program, convert it, ask the database; installs what is missing
@@ -139,6 +142,7 @@ check: ## every test that needs no heavy peer; installs what is missing
 	sh tests/setup/packages.sh build check
 	$(SUBMAKE) test-programs WERROR=1
 	$(SUBMAKE) test-programs WERROR=1 $(ASAN)
+	$(SUBMAKE) WERROR=1 $(TSAN)
 	sh tests/setup/interpreters.sh $(B)/interpreters.env
 	$(PYTHON3) tests/run --build $(B) lint unit corpus sanitized cli interop live
 
@@ -229,4 +233,4 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 16
 
--include $(shell find $(B) -name '*.d' -not -path '$(B)/address-*' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -not -path '$(B)/address-*' -not -path '$(B)/thread/*' 2>/dev/null)
