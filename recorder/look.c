@@ -67,7 +67,7 @@ rec_look_lose(rec_unwinder *u, rec_thread *t, pr_count_kind reason, pr_err *err)
     t->wanted = false;
     rec_anchor_drop(t);
     if (!u->silent)
-        t->count[reason]++;
+        rec_count_add(&t->counts, reason, 1);
     return code;
 }
 
@@ -129,9 +129,9 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
         return rec_teller_introduce(&u->teller, t, u->process.pid, err);
     if (!rec_status_matches(&u->opts, f->status))
         return PR_OK;
-    t->count[kind]++;
+    rec_count_add(&t->counts, kind, 1);
     if (f->omitted)
-        t->count[PR_COUNT_TRUNCATED]++;
+        rec_count_add(&t->counts, PR_COUNT_TRUNCATED, 1);
     return rec_teller_sample(&u->teller, t, u->process.pid, rec_now_us(u),
                              f->status, err);
 }
@@ -162,9 +162,10 @@ rec_look_stay(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
     if (!rec_status_matches(&u->opts, t->status))
         return rec_teller_settle_before(&u->teller, t, err);
     count_frames(u, t->stack.n, t->stack.n);
-    t->count[t->proven ? PR_COUNT_SLEEPING : PR_COUNT_UNPROVEN]++;
+    rec_count_add(&t->counts, t->proven ? PR_COUNT_SLEEPING : PR_COUNT_UNPROVEN,
+                  1);
     if (t->truncated)
-        t->count[PR_COUNT_TRUNCATED]++;
+        rec_count_add(&t->counts, PR_COUNT_TRUNCATED, 1);
     return rec_teller_idle(&u->teller, t, u->process.pid, err);
 }
 
@@ -510,7 +511,7 @@ look_remote(rec_unwinder *u, rec_thread *t, pr_err *err)
     pr_err why;
     for (int i = 0; i < REMOTE_TRIES && code == PR_TORN; i++) {
         if (i)
-            t->count[PR_COUNT_RETRIES]++;
+            rec_count_add(&t->counts, PR_COUNT_RETRIES, 1);
         why = (pr_err)PR_ERR_INIT;
         code = try_remote(u, t, &f, &why);
     }

@@ -257,10 +257,10 @@ sample_task(rec_taskteller *t, rec_unwinder *u, const rec_task *leaf,
     rec_thread *thread = thread_of(t, u, leaf);
     if (!thread)
         return no_memory(err);
-    uint64_t *count = leaf->tid ? thread->count : u->teller.count;
+    rec_counts *counts = leaf->tid ? &thread->counts : &u->teller.counts;
     pr_code code = build_stack(t, u, leaf, &cut, &why);
     if (code == PR_TORN || code == PR_LIMIT) {
-        count[PR_COUNT_LOST_TORN]++;
+        rec_count_add(counts, PR_COUNT_LOST_TORN, 1);
         return PR_OK;
     }
     if (code != PR_OK) {
@@ -272,9 +272,9 @@ sample_task(rec_taskteller *t, rec_unwinder *u, const rec_task *leaf,
     if (code != PR_OK)
         return code;
     u->stats.total_samples++;
-    count[PR_COUNT_UNPROVEN]++;
+    rec_count_add(counts, PR_COUNT_UNPROVEN, 1);
     if (cut)
-        count[PR_COUNT_TRUNCATED]++;
+        rec_count_add(counts, PR_COUNT_TRUNCATED, 1);
     return rec_teller_sample(&u->teller, thread, u->process.pid, rec_now_us(u),
                              status_of(leaf, thread), err);
 }
@@ -340,7 +340,7 @@ rec_taskteller_tick(rec_taskteller *t, rec_unwinder *u, pr_err *err)
         &t->asyncio, &u->runtime.layout, &u->memory, u->runtime.address,
         u->opts.async_mode == REC_ASYNC_RUNNING, &t->tasks, err);
     if (code == PR_OK) {
-        u->teller.count[PR_COUNT_LOST_TORN] += t->tasks.lost;
+        rec_count_add(&u->teller.counts, PR_COUNT_LOST_TORN, t->tasks.lost);
         code = tell_all(t, u, err);
     }
     return code;

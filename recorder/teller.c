@@ -172,18 +172,20 @@ rec_teller_flush(rec_teller *teller, rec_threads_table *table, pr_err *err)
 }
 
 static pr_code
-tell_counts(rec_teller *teller, uint32_t thread, const uint64_t *count,
-            uint64_t *told, pr_err *err)
+tell_counts(rec_teller *teller, uint32_t thread, rec_counts *counts,
+            pr_err *err)
 {
-    for (uint32_t kind = 0; kind < PR_COUNT_KINDS; kind++) {
-        if (count[kind] == told[kind])
+    if (!counts->untold)
+        return PR_OK;
+    for (size_t i = 0; i < REC_COUNTS; i++) {
+        if (counts->value[i] == 0)
             continue;
-        pr_count c = {thread, kind, count[kind]};
+        pr_count c = {thread, rec_count_kinds[i], counts->value[i]};
         pr_code code = PR_SINK_CALL(teller->sink, count, &c, err);
         if (code != PR_OK)
             return code;
-        told[kind] = count[kind];
     }
+    counts->untold = false;
     return PR_OK;
 }
 
@@ -194,9 +196,9 @@ rec_teller_counts(rec_teller *teller, rec_threads_table *table, pr_err *err)
         rec_thread *t = table->all[i];
         if (t->sink_id == PR_NO_THREAD)
             continue;
-        pr_code code = tell_counts(teller, t->sink_id, t->count, t->told, err);
+        pr_code code = tell_counts(teller, t->sink_id, &t->counts, err);
         if (code != PR_OK)
             return code;
     }
-    return tell_counts(teller, PR_NO_THREAD, teller->count, teller->told, err);
+    return tell_counts(teller, PR_NO_THREAD, &teller->counts, err);
 }

@@ -18,8 +18,8 @@ typedef struct rec_teller {
     size_t cap_status;
     uint32_t *push; /* scratch */
     size_t cap_push;
-    uint32_t n_threads;                                   /* told */
-    uint64_t count[PR_COUNT_KINDS], told[PR_COUNT_KINDS]; /* the process */
+    uint32_t n_threads; /* told */
+    rec_counts counts;  /* of the process */
 } rec_teller;
 
 void rec_teller_init(rec_teller *teller, pr_sink *sink);

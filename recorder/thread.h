@@ -8,6 +8,7 @@
 #ifndef RECORDER_THREAD_H
 #define RECORDER_THREAD_H
 
+#include "recorder/counts.h"
 #include "recorder/process.h"
 #include "recorder/runtime.h"
 #include "recorder/stack.h"
@@ -71,7 +72,7 @@ typedef struct rec_thread {
     bool pending;      /* unchanged samples not told yet, from ... */
     size_t pending_from;
     uint64_t last_us;
-    uint64_t count[PR_COUNT_KINDS], told[PR_COUNT_KINDS];
+    rec_counts counts;
 } rec_thread;
 
 typedef struct rec_threads_table {

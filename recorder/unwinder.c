@@ -50,10 +50,23 @@ fill_target(const rec_process *process, const rec_runtime *runtime,
     *ret = t;
 }
 
+/* Within a tick: who is still to be looked at has no sample of it yet. */
+static pr_code
+settle_wanted(rec_unwinder *u, pr_err *err)
+{
+    pr_code code = PR_OK;
+    for (size_t i = 0; u->begun && code == PR_OK && i < u->table.n_live; i++)
+        if (u->table.live[i]->wanted)
+            code = rec_teller_settle_before(&u->teller, u->table.live[i], err);
+    return code;
+}
+
 static pr_code
 list_threads(rec_unwinder *u, pr_err *err)
 {
-    pr_code code = rec_teller_flush(&u->teller, &u->table, err);
+    pr_code code = settle_wanted(u, err);
+    if (code == PR_OK)
+        code = rec_teller_flush(&u->teller, &u->table, err);
     if (code != PR_OK)
         return code;
     for (int i = 0; i < LIST_TRIES; i++) {
@@ -230,7 +243,8 @@ note_generation(rec_unwinder *u)
         sum += u->table.interp[i].generation + u->table.interp[i].address;
     bool counted = u->runtime.layout.interp.code_generation != REC_ABSENT;
     bool forgets =
-        !counted && u->teller.count[PR_COUNT_TICKS] % RECHECK_TICKS == 0;
+        !counted &&
+        rec_count_get(&u->teller.counts, PR_COUNT_TICKS) % RECHECK_TICKS == 0;
     if (sum != u->generation || forgets)
         u->epoch++;
     u->generation = sum;
@@ -402,7 +416,7 @@ look_at_all(rec_unwinder *u, bool *ret_broken, pr_err *err)
         if (code != PR_OK)
             return code;
         if (looked == REC_BROKEN) {
-            t->count[PR_COUNT_RETRIES]++;
+            rec_count_add(&t->counts, PR_COUNT_RETRIES, 1);
             *ret_broken = true;
             return PR_OK;
         }
@@ -489,7 +503,7 @@ next_cpu(const rec_unwinder *u)
 void
 rec_tick_begin(rec_unwinder *u, uint64_t time_us)
 {
-    u->teller.count[PR_COUNT_TICKS]++;
+    rec_count_add(&u->teller.counts, PR_COUNT_TICKS, 1);
     u->time_us = time_us;
     u->begun = false;
 }
@@ -590,7 +604,7 @@ recover(rec_unwinder *u, pr_code failed, const pr_err *why, pr_err *err)
         return failed;
     }
     u->listed_ms = 0;
-    u->teller.count[PR_COUNT_LOST_TORN]++;
+    rec_count_add(&u->teller.counts, PR_COUNT_LOST_TORN, 1);
     return PR_OK;
 }
 
@@ -676,6 +690,7 @@ rec_tick_prepare(rec_unwinder *u, pr_err *err)
     pr_code code = rec_tick_pass(u, REC_NO_CPU, true, &next, err);
     u->silent = false;
     u->teller.n_ticks = 0; /* nobody owes samples of it */
+    u->stats = (rec_stats){0};
     return code;
 }
 
@@ -730,15 +745,15 @@ rec_unwinder_tell_counts(rec_unwinder *u, pr_err *err)
 void
 rec_tick_count(rec_unwinder *u, pr_count_kind kind, uint64_t n)
 {
-    u->teller.count[kind] += n;
+    rec_count_add(&u->teller.counts, kind, n);
 }
 
 uint64_t
 rec_tick_total(const rec_unwinder *u, pr_count_kind kind)
 {
-    uint64_t sum = u->teller.count[kind];
+    uint64_t sum = rec_count_get(&u->teller.counts, kind);
     for (size_t i = 0; i < u->table.n_all; i++)
-        sum += u->table.all[i]->count[kind];
+        sum += rec_count_get(&u->table.all[i]->counts, kind);
     return sum;
 }
 
