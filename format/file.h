@@ -51,17 +51,6 @@ void pf_fault_add(pf_reader *r, pr_code code, uint64_t offset,
                   const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The parts of a file with checkpoints, by its index or by a search
- * (segments.c).  PR_END: it has no checkpoint. */
-pr_code pf_open_segments(pf_reader *r, pr_err *err);
-
-/* The tables of a finished one say what its checkpoints say; a difference is
- * a fault (segments.c). */
-pr_code pf_check_tables(pf_reader *r, pr_err *err);
-
-/* The parts of a file of CPython (stock.c). */
-pr_code pf_open_stock(pf_reader *r, pr_err *err);
-
 /* The header from its bytes, in the reader's byte order. */
 void pf_header_parse(pf_reader *r, const uint8_t *bytes);
 

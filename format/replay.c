@@ -3,9 +3,9 @@
  * nobody.
  */
 #include "format/decode.h"
-#include "format/file.h"
 #include "format/limits.h"
 #include "format/load.h"
+#include "format/segments.h"
 #include "format/stream.h"
 
 #include <inttypes.h>

@@ -2,8 +2,9 @@
  * segments.c - open a file with checkpoints: by its index if it has a whole
  * one, by a search for checkpoints if not.
  */
+#include "format/segments.h"
+
 #include "format/body.h"
-#include "format/file.h"
 #include "format/limits.h"
 #include "format/recover.h"
 

@@ -2,7 +2,7 @@
  * stock.c - open a file of CPython 3.15: it has no checkpoints, so its names
  * are in the tables behind the samples or nowhere.
  */
-#include "format/file.h"
+#include "format/stock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
