@@ -70,7 +70,9 @@ def recorded_collections_are_in_the_file():
         " ORDER BY t0_us")
     full = [json.loads(detail)["collections"] for _, _, detail in rows
             if json.loads(detail)["generation"] == 2]
-    expect(full == [full[0], full[0] + 1, full[0] + 2], "%s", rows)
+    # the collection just before the first word may be among them
+    expect(len(full) >= 3 and
+           full == list(range(full[0], full[0] + len(full))), "%s", rows)
     expect(all(0 <= begin <= end <= 2500000 for begin, end, _ in rows),
            "%s", rows)
 
