@@ -511,7 +511,8 @@ class Decoder:
             values = struct.unpack_from(
                 self.header.order + ("2d" if length == 32 else "4dII"),
                 self.data, begin)
-            stats = values[:5] if length == 56 else (*values, 0.0, 0.0, 0)
+            stats = ((*values[:4], values[4] & 3) if length == 56 else
+                     (*values, 0.0, 0.0, 0))
         return footer, stats, begin
 
     # --- files of CPython: 7.3
