@@ -20,7 +20,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { REMOTE_TRIES = 10, STILL_TRIES = 3 };
+enum {
+    REMOTE_TRIES = 10,
+    RUNS_FOR_US = 10000 /* kernels with 250 ticks a second, and some delay */
+};
 
 uint64_t
 rec_own_switches(void)
@@ -466,11 +469,17 @@ choose_starts(const rec_unwinder *u, const rec_thread *t, const rec_shot *shot,
     start[1] = lower ? first : again;
 }
 
+/* `read` is what was read of it already, or NULL. */
 static pr_code
-try_remote(rec_unwinder *u, rec_thread *t, found *ret, pr_err *err)
+try_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, found *ret,
+           pr_err *err)
 {
     rec_read r;
-    pr_code code = read_thread(u, t, 0, &r, err);
+    pr_code code = PR_OK;
+    if (read)
+        r = *read;
+    else
+        code = read_thread(u, t, 0, &r, err);
     if (code == PR_OK)
         code = check_thread(u, t, &r, err);
     if (code == PR_OK)
@@ -502,7 +511,7 @@ believes_remote(const rec_unwinder *u)
 }
 
 static pr_code
-look_remote(rec_unwinder *u, rec_thread *t, pr_err *err)
+look_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, pr_err *err)
 {
     if (!believes_remote(u))
         return rec_look_lose(u, t, PR_COUNT_LOST_MOVED, err);
@@ -513,17 +522,43 @@ look_remote(rec_unwinder *u, rec_thread *t, pr_err *err)
         if (i)
             rec_count_add(&t->counts, PR_COUNT_RETRIES, 1);
         why = (pr_err)PR_ERR_INIT;
-        code = try_remote(u, t, &f, &why);
+        code = try_remote(u, t, i == 0 ? read : NULL, &f, &why);
     }
     if (rec_is_fatal(code))
         return stop(t, &why, err);
-    if (code != PR_OK) {
+    if (code == PR_NAME)
         u->listed_ms = 0;
+    if (code != PR_OK)
         return rec_look_lose(u, t, reason_of(code), err);
-    }
     if (t->letter == 'R')
         f.status |= PR_ON_CPU;
     return accept(u, t, &f, PR_COUNT_UNPROVEN, err);
+}
+
+/* The holder of a GIL that used its CPU just now runs; the kernel adds up its
+ * time at its ticks only, so "now" is some of them.  This is no proof, but a
+ * look at its state would not give one either. */
+static bool
+surely_runs(const rec_unwinder *u, rec_thread *t)
+{
+    const rec_gil *gil = &u->table.interp[t->interp].gil;
+    if (t->ran)
+        t->ran_us = u->time_us;
+    return t->known && gil->address && gil->locked &&
+           gil->holder == t->tstate && !t->asleep &&
+           u->time_us - t->ran_us < RUNS_FOR_US;
+}
+
+pr_code
+rec_look_running(rec_unwinder *u, rec_thread *t, const rec_read *read,
+                 rec_looked *ret, pr_err *err)
+{
+    *ret = REC_ELSEWHERE;
+    if (!surely_runs(u, t))
+        return PR_OK;
+    *ret = REC_LOOKED;
+    t->letter = 'R';
+    return look_remote(u, t, read, err);
 }
 
 /* ---- the best way there is ---- */
@@ -552,7 +587,11 @@ pr_code
 rec_look(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
 {
     pr_code code;
-    if (is_runner(u, t)) {
+    if (u->opts.strategy == REC_REMOTE) {
+        code = rec_look_running(u, t, NULL, ret, err);
+        if (code != PR_OK || *ret == REC_LOOKED)
+            return code;
+    } else if (is_runner(u, t)) {
         code = look_runner(u, t, ret, err);
         if (code != PR_OK || *ret != REC_ELSEWHERE)
             return code;
@@ -563,5 +602,5 @@ rec_look(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
     if (*ret == REC_BROKEN && !u->exhausted)
         return PR_OK;
     *ret = REC_LOOKED;
-    return look_remote(u, t, err);
+    return look_remote(u, t, NULL, err);
 }

@@ -80,6 +80,10 @@ bool rec_look_add(rec_unwinder *unwinder, rec_thread *thread, uint64_t guard,
 pr_code rec_look_still(rec_unwinder *unwinder, rec_thread *thread,
                        const rec_read *read, rec_looked *ret, pr_err *err);
 
+/* The same without a guard, of a thread that runs elsewhere. */
+pr_code rec_look_running(rec_unwinder *unwinder, rec_thread *thread,
+                         const rec_read *read, rec_looked *ret, pr_err *err);
+
 /* Look by the best way there is from here. */
 pr_code rec_look(rec_unwinder *unwinder, rec_thread *thread, rec_looked *ret,
                  pr_err *err);

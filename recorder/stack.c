@@ -182,6 +182,51 @@ take_frame(cursor *c, const rec_walk *walk, uint64_t *ret_previous, pr_err *err)
     return code;
 }
 
+/* What the run below must leave to take_frame(). */
+static bool
+is_special(const rec_walk *walk, uint64_t address)
+{
+    return address == walk->gc_frame || address == walk->anchor ||
+           address == walk->must_pass;
+}
+
+/* Calls from Python to Python lie one behind the other in one chunk: follow
+ * them in a tight loop, with the checks of take_frame().  Returns the first
+ * frame that is not one of those. */
+static uint64_t
+take_run(cursor *c, const rec_walk *walk, uint64_t next)
+{
+    rec_walker *w = c->walker;
+    const rec_layout *l = w->layout;
+    if (c->chunk >= c->source->n_live)
+        return next;
+    const rec_chunk *in = &c->source->chunk[c->chunk];
+    const uint8_t *bytes = rec_window_bytes(c->window, in->piece);
+    uint32_t len = bytes ? c->window->piece[in->piece].len : 0;
+    uint32_t size = l->frame.size;
+    while (w->n_raw < w->cap_raw && w->n_raw < WALK_MAX) {
+        uint64_t from = next - in->address;
+        if (from < CHUNK_HEAD || from >= len || len - from < size ||
+            (next & 7) || is_special(walk, next))
+            break;
+        const uint8_t *at = bytes + from;
+        uint64_t code = rec_u64(at + l->frame.executable) & ~l->frame.tag_mask;
+        uint64_t previous = rec_u64(at + l->frame.previous);
+        if (at[l->frame.owner] != l->frame.owner_thread ||
+            !rec_plausible(code) || previous == next || previous == 0)
+            break;
+        rec_raw *raw = &w->raw[w->n_raw++];
+        raw->address = next;
+        raw->code = code;
+        raw->instr = rec_u64(at + l->frame.instr_ptr);
+        raw->chunk = (uint32_t)c->chunk;
+        raw->words = 0;
+        raw->kind = RAW_FRAME;
+        next = previous;
+    }
+    return next;
+}
+
 /* The outermost frame of a whole stack. */
 static pr_code
 check_end(const cursor *c, const rec_walk *walk, pr_err *err)
@@ -241,6 +286,7 @@ rec_stack_walk(rec_walker *w, rec_window *window, rec_source *source,
     for (uint32_t steps = 0; next; steps++) {
         if (steps == WALK_MAX)
             return PR_FAIL(err, PR_LIMIT, 0, next, "stack without end");
+        next = take_run(&c, walk, next);
         c.address = next;
         c.passed = c.passed || next == walk->must_pass;
         pr_code code = take_frame(&c, walk, &next, err);

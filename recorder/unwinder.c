@@ -338,14 +338,15 @@ choose_wanted(rec_unwinder *u, pr_err *err)
 static rec_thread *
 predicted(const rec_unwinder *u)
 {
-    if (u->cpu == REC_NO_CPU)
+    bool remote = u->opts.strategy == REC_REMOTE;
+    if (u->cpu == REC_NO_CPU && !remote)
         return NULL;
     for (size_t i = 0; i < u->table.n_interps; i++) {
         const rec_gil *gil = &u->table.interp[i].gil;
         rec_thread *t = gil->address && gil->locked
                             ? rec_threads_find(&u->table, gil->holder)
                             : NULL;
-        if (t && t->rseq && is_chosen(u, t))
+        if (t && (t->rseq || remote) && is_chosen(u, t))
             return t;
     }
     return NULL;
@@ -359,7 +360,9 @@ read_first(rec_unwinder *u, rec_thread *likely, rec_read *ret, bool *ret_same,
 {
     rec_window_reset(&u->window);
     rec_interps_add(&u->table, &u->window);
-    if (likely && !rec_look_add(u, likely, likely->rseq, ret))
+    uint64_t guard =
+        likely && u->opts.strategy != REC_REMOTE ? likely->rseq : 0;
+    if (likely && !rec_look_add(u, likely, guard, ret))
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
     pr_code code = rec_window_read(&u->window, err);
     if (code != PR_OK)
@@ -437,7 +440,9 @@ run_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
         return code;
     if (likely && likely->wanted) {
         rec_looked looked;
-        code = rec_look_still(u, likely, &read, &looked, err);
+        code = u->opts.strategy == REC_REMOTE
+                   ? rec_look_running(u, likely, &read, &looked, err)
+                   : rec_look_still(u, likely, &read, &looked, err);
         *ret_broken = looked == REC_BROKEN;
         if (code != PR_OK || *ret_broken)
             return code;
