@@ -376,7 +376,11 @@ static void
 judge_end(pf_reader *r, const pf_search *search, uint64_t at)
 {
     uint64_t tables = r->header.string_table;
-    if (tables == 0 && !search->damaged)
+    if (tables == 0 && !search->damaged && at == r->in.size)
+        pf_fault_add(r, PR_CUT, at,
+                     "the recording was not finished; all is there up to its "
+                     "last checkpoint");
+    else if (tables == 0 && !search->damaged)
         pf_fault_add(r, PR_CUT, at,
                      "the recording was not finished: %" PRIu64
                      " bytes behind the last checkpoint are of no use",

@@ -49,11 +49,10 @@ refuse_offsets(const pf_reader *r, pr_err *err)
                        "checkpoint: nothing can be had from it");
     if (strings <= frames && frames > r->in.size) {
         pr_err_set(err, PR_CUT, 0, r->in.size,
-                   "a profile of CPython that ends before its tables of names "
-                   "at %" PRIu64,
+                   "the file ends before its tables of names at %" PRIu64
+                   " and has no whole checkpoint",
                    strings > r->in.size ? strings : frames);
-        pr_err_hint(err, "CPython writes the names last: nothing can be had "
-                         "from a file without its end");
+        pr_err_hint(err, "without names nothing can be had from it");
         return PR_CUT;
     }
     return PR_FAIL(err, PR_DAMAGED, 0, PF_HEADER_STRINGS,

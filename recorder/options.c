@@ -503,7 +503,7 @@ rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
     if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "unexpected '%s'",
                    argv[optind]);
-        pr_err_hint(err, "a command comes after --");
+        pr_err_hint(err, "a process comes after -p, a command after --");
         return PR_USAGE;
     }
     if (optind < argc)
