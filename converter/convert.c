@@ -138,8 +138,9 @@ write_model(conv_sources *sources, const conv_target *target,
     job->time = model->opts.time;
     pr_err later = PR_ERR_INIT;
     pr_code rc = target->write(job, &later);
-    *report =
-        (conv_report){model->samples, job->names_changed, model->unobserved_us};
+    *report = (conv_report){.samples = model->samples,
+                            .names_changed = job->names_changed,
+                            .unobserved_us = model->unobserved_us};
     conv_model_free(model);
     return then(had, rc, err, &later);
 }
@@ -163,7 +164,9 @@ conv_run(const char *const *input, size_t n, const char *target_name,
     const conv_target *target;
     conv_sources *sources;
     conv_job job;
-    conv_report report = {0, 0, 0};
+    conv_report report = {.delivered = 0};
+    if (ret)
+        *ret = report;
     pr_code rc = find_target(target_name, &target, err);
     if (rc == PR_OK)
         rc = check_opts(target, opts, err);
@@ -172,7 +175,8 @@ conv_run(const char *const *input, size_t n, const char *target_name,
     if (rc != PR_OK)
         return rc;
     init_job(&job, target, opts, input[0]);
-    rc = conv_out_open(output, opts->force, target->by_path, &job.out, err);
+    rc = conv_out_open(output, opts->force, target->by_path, &opts->unfinished,
+                       &job.out, err);
     if (rc != PR_OK) {
         conv_sources_free(sources);
         return rc;
@@ -183,7 +187,8 @@ conv_run(const char *const *input, size_t n, const char *target_name,
         pr_err later = PR_ERR_INIT;
         pr_code committed = conv_out_commit(job.out, &later);
         rc = then(rc, committed, err, &later);
-        if (committed == PR_OK && ret)
+        report.delivered = committed == PR_OK;
+        if (report.delivered && ret)
             *ret = report;
     } else {
         conv_out_abort(job.out);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@ struct conv_outfile {
     char *path;      /* final name; of a stream, for messages only */
     char *temporary; /* NULL: a stream */
     int fd;          /* -1: written by path */
+    conv_unfinished unfinished;
     bool force;
     int failed; /* errno of the first write that failed */
     size_t n;
@@ -25,11 +27,29 @@ struct conv_outfile {
 /* Exists and is a regular file, exists and is not, or neither. */
 typedef enum target_kind { TARGET_NEW, TARGET_FILE, TARGET_STREAM } target_kind;
 
+/* The descriptor that "-" or a link such as /dev/stdout stands for; -1: it is
+ * another file.  Whatever is open there is written to, never replaced. */
+static int
+descriptor_of(const char *path)
+{
+    static const char folder[] = "/proc/self/fd/";
+    enum { PREFIX = sizeof folder - 1 };
+    char link[PREFIX + 16], *end;
+    if (strcmp(path, "-") == 0)
+        return STDOUT_FILENO;
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    if (n <= PREFIX || memcmp(link, folder, PREFIX) != 0)
+        return -1;
+    link[n] = '\0';
+    long fd = strtol(link + PREFIX, &end, 10);
+    return *end || fd < 0 || fd > INT_MAX ? -1 : (int)fd;
+}
+
 static target_kind
 kind_of(const char *path)
 {
     struct stat st;
-    if (strcmp(path, "-") == 0)
+    if (descriptor_of(path) >= 0)
         return TARGET_STREAM;
     if (stat(path, &st) != 0)
         return TARGET_NEW;
@@ -48,23 +68,28 @@ fail_to_create(const char *path, int sys, pr_err *err)
 static pr_code
 open_stream(conv_outfile *out, pr_err *err)
 {
-    if (strcmp(out->path, "-") == 0) {
-        out->fd = dup(STDOUT_FILENO);
-        if (out->fd < 0)
-            return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "standard output");
-        return PR_OK;
-    }
-    out->fd = open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = descriptor_of(out->path);
+    out->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+                      : open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     return out->fd < 0 ? fail_to_create(out->path, errno, err) : PR_OK;
+}
+
+static void
+tell_unfinished(const conv_outfile *out, const char *name)
+{
+    if (out->unfinished.tell)
+        out->unfinished.tell(out->unfinished.context, name);
 }
 
 /* A name of this process that nobody has; left-overs of killed ones are passed
  * by. */
 static int
-create_temporary(char *name, size_t size, const char *path)
+create_temporary(const conv_outfile *out, char *name, size_t size)
 {
     for (unsigned attempt = 0; attempt < 100; attempt++) {
-        snprintf(name, size, "%s.part-%ld-%u", path, (long)getpid(), attempt);
+        snprintf(name, size, "%s.part-%ld-%u", out->path, (long)getpid(),
+                 attempt);
+        tell_unfinished(out, name);
         int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd;
@@ -79,7 +104,7 @@ open_temporary(conv_outfile *out, bool whole, pr_err *err)
     char *name = malloc(size);
     if (!name)
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "output");
-    int fd = create_temporary(name, size, out->path);
+    int fd = create_temporary(out, name, size);
     if (fd < 0) {
         int sys = errno;
         free(name);
@@ -102,7 +127,8 @@ refuse_existing(const char *path, pr_err *err)
 }
 
 pr_code
-conv_out_open(const char *path, bool force, bool whole, conv_outfile **ret,
+conv_out_open(const char *path, bool force, bool whole,
+              const conv_unfinished *unfinished, conv_outfile **ret,
               pr_err *err)
 {
     target_kind kind = kind_of(path);
@@ -124,6 +150,8 @@ conv_out_open(const char *path, bool force, bool whole, conv_outfile **ret,
     out->path = copy;
     out->fd = -1;
     out->force = force;
+    if (unfinished)
+        out->unfinished = *unfinished;
     pr_code rc = kind == TARGET_STREAM ? open_stream(out, err)
                                        : open_temporary(out, whole, err);
     if (rc != PR_OK) {
@@ -244,6 +272,7 @@ conv_out_abort(conv_outfile *out)
         close(out->fd);
     if (out->temporary)
         unlink(out->temporary);
+    tell_unfinished(out, NULL);
     free(out->temporary);
     free(out->path);
     free(out);

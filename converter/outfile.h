@@ -9,14 +9,17 @@
 #define CONVERTER_OUTFILE_H
 
 #include <pyrec/base.h>
+#include <pyrec/convert.h>
 
 typedef struct conv_outfile conv_outfile;
 
 /* `path` "-" is stdout.  whole: the output is made by path, not by
  * conv_out_write(), so it must be a regular file (PR_USAGE if not).
+ * unfinished (may be NULL) is told the temporary name before it is made.
  * PR_EXISTS unless force; PR_IO. */
 pr_code conv_out_open(const char *path, bool force, bool whole,
-                      conv_outfile **ret, pr_err *err);
+                      const conv_unfinished *unfinished, conv_outfile **ret,
+                      pr_err *err);
 
 /* The temporary name, for those that write by path. */
 const char *conv_out_path(const conv_outfile *out);

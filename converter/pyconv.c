@@ -7,9 +7,11 @@
 #include <pyrec/reader.h>
 #include <pyrec/version.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -264,7 +266,51 @@ parse_options(int argc, char **argv, options *o)
     return PR_OK;
 }
 
+/* ---- an output that is not finished ---- */
+
+/* Its name, for the handler; a program has one set of signals. */
+static char *volatile unfinished;
+
+static void
+remember_unfinished(void *context, const char *path)
+{
+    (void)context;
+    char *before = unfinished;
+    unfinished = path ? strdup(path) : NULL;
+    free(before);
+}
+
+/* Once: the signal comes again when this returns, and then ends us. */
+static void
+remove_unfinished(int signal)
+{
+    if (unfinished)
+        unlink(unfinished);
+    raise(signal);
+}
+
+static void
+handle_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now, old;
+    memset(&now, 0, sizeof now);
+    now.sa_handler = remove_unfinished;
+    now.sa_flags = (int)SA_RESETHAND;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(ends[i], &now, NULL);
+}
+
 /* ---- doing ---- */
+
+/* What is cut or damaged is done in part only if there is a part. */
+static int
+status_of(pr_code code, bool delivered)
+{
+    bool partly = code == PR_CUT || code == PR_DAMAGED;
+    return partly && !delivered ? 1 : pr_exit_status(code);
+}
 
 static void
 report(const pr_err *err)
@@ -333,12 +379,16 @@ static int
 convert(options *o, const char *const *input, size_t n)
 {
     pr_err err = PR_ERR_INIT;
-    conv_report done;
+    conv_report done = {.delivered = 0};
     int shown = -1;
     char *made = o->output ? NULL : default_output(input[0], o->target);
     const char *output = o->output ? o->output : made;
-    if (!output)
+    if (!output) {
+        fputs("pyconv: out of memory\n", stderr);
         return pr_exit_status(PR_NOMEM);
+    }
+    handle_signals();
+    o->conv.unfinished.tell = remember_unfinished;
     if (!o->quiet && isatty(STDERR_FILENO))
         o->conv.progress = (pr_progress){show_progress, &shown};
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -347,10 +397,10 @@ convert(options *o, const char *const *input, size_t n)
     end_progress(shown);
     if (rc != PR_OK)
         report(&err);
-    if (!o->quiet && (rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED))
+    if (!o->quiet && done.delivered)
         note(&done, output);
     free(made);
-    return pr_exit_status(rc);
+    return status_of(rc, done.delivered);
 }
 
 static int
@@ -361,11 +411,15 @@ inform(const char *path)
     pr_code rc = conv_info(path, &text, &err);
     if (rc != PR_OK)
         report(&err);
-    if (text.len && (fwrite(text.at, 1, text.len, stdout) != text.len ||
-                     fflush(stdout) != 0))
-        rc = PR_IO;
+    bool delivered = text.len != 0;
+    if (delivered && (fwrite(text.at, 1, text.len, stdout) != text.len ||
+                      fflush(stdout) != 0)) {
+        rc = PR_FAIL(&err, PR_IO, errno, PR_NO_OFFSET,
+                     "cannot write to standard output");
+        report(&err);
+    }
     conv_text_release(&text);
-    return pr_exit_status(rc);
+    return status_of(rc, delivered);
 }
 
 /* Damage is a failure here: nothing else was asked. */
@@ -381,12 +435,13 @@ verify(const char *path, bool quiet)
     if (rc == PR_OK)
         rc = pf_reader_verify(reader, show ? &progress : NULL, &err);
     end_progress(shown);
+    bool delivered = reader != NULL && rc != PR_DAMAGED;
     pf_reader_free(reader);
     if (rc != PR_OK)
         report(&err);
     else if (!quiet)
         printf("%s: finished, every checksum is right\n", path);
-    return rc == PR_DAMAGED ? 1 : pr_exit_status(rc);
+    return status_of(rc, delivered);
 }
 
 int
@@ -405,8 +460,9 @@ main(int argc, char **argv)
     int n = argc - optind;
     if (n == 0)
         return fail_usage("no file given");
-    if (o.action != CONVERT && (n > 1 || o.target))
-        return fail_usage("--info and --verify take one file and no target");
+    if (o.action != CONVERT && (n > 1 || o.target || o.output))
+        return fail_usage("--info and --verify take one file, no target and "
+                          "no output");
     if (o.action == INFO)
         return inform(argv[optind]);
     if (o.action == VERIFY)

@@ -84,8 +84,11 @@ run(const options *o)
     pr_code opened = q_open(o->path, &database, &partly);
     if (opened != PR_OK)
         report(&partly, NULL);
+    /* cut or damaged is done in part only if there is a part */
     if (!database)
-        return pr_exit_status(opened);
+        return opened == PR_CUT || opened == PR_DAMAGED
+                   ? 1
+                   : pr_exit_status(opened);
     pr_code rc = ask(database, o, &err);
     if (rc != PR_OK)
         report(&err, o->sql ? o->sql : o->query);

@@ -26,6 +26,13 @@ typedef enum conv_level {
     CONV_LEVEL_LINE = 2
 } conv_level;
 
+/* Told the name of an output that is being made, and NULL once there is none:
+ * who is killed meanwhile can remove it.  `tell` NULL: nobody is told. */
+typedef struct conv_unfinished {
+    void (*tell)(void *context, const char *path);
+    void *context;
+} conv_unfinished;
+
 typedef struct conv_opts {
     size_t size;       /* sizeof(conv_opts) */
     const char *style; /* NULL or "stock": exactly CPython 3.15's output */
@@ -38,12 +45,13 @@ typedef struct conv_opts {
     int zstd_level;          /* target bin; 0: default */
     int no_compression;      /* target bin: a plain file of CPython 3.15 */
     pr_progress progress;
+    conv_unfinished unfinished;
 } conv_opts;
 
 #define CONV_OPTS_INIT                                                     \
     {                                                                      \
         sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0, \
-            UINT64_MAX, 0, 0, 1, 0, 0,                                     \
+            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL},                       \
         {                                                                  \
             NULL, NULL                                                     \
         }                                                                  \
@@ -62,13 +70,15 @@ typedef struct conv_report {
     uint64_t samples;       /* told */
     uint64_t names_changed; /* escaped or cut to fit the target */
     uint64_t unobserved_us; /* time no sample stands for */
+    int delivered;          /* 1: there is an output */
 } conv_report;
 
 /* Convert n files (more than one: merged, of one process or one command) to
  * the target's output at `output`, "-" for stdout where the target streams.
- * The output appears whole or not at all.  PR_OK; PR_CUT or PR_DAMAGED after
- * delivering what could be had (err says what is missing); PR_EXISTS;
- * PR_USAGE for an unknown target; or why it failed. */
+ * The output appears whole or not at all.  PR_OK; PR_CUT or PR_DAMAGED (err
+ * says what is missing) after delivering what could be had, or without an
+ * output if that is nothing; PR_EXISTS; PR_USAGE for an unknown target; or why
+ * it failed.  *ret (may be NULL) is set in any case. */
 pr_code conv_run(const char *const *input, size_t n, const char *target,
                  const char *output, const conv_opts *opts, conv_report *ret,
                  pr_err *err);

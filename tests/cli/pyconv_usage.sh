@@ -68,6 +68,17 @@ expect "a missing folder is told" 1 \
     "$pyconv" run.bin --to pstats -o nowhere/x.pstats
 holds "with the remedy" err "folder"
 
+mkdir link
+ln -s /proc/self/fd/1 link/stdout
+cp run.collapsed.txt link/kept
+"$pyconv" run.bin --to collapsed -f -o link/stdout >>link/kept
+is "a link to standard output is written to" \
+    sh -c 'cat run.collapsed.txt run.collapsed.txt | cmp -s - link/kept'
+is "and stays" test -L link/stdout
+expect "a database cannot take its place" 2 \
+    "$pyconv" run.bin --to sqlite -f -o link/stdout
+is "not even by force" test -L link/stdout
+
 expect "no file" 2 "$pyconv" --to pstats
 expect "no target" 2 "$pyconv" run.bin
 expect "an unknown target" 2 "$pyconv" run.bin --to nonsense
@@ -99,12 +110,25 @@ expect "is repaired by bin" 3 \
     "$pyconv" "$vectors/bad-data-bit.bin" --to bin -o repaired.bin
 expect "after which it is whole" 0 "$pyconv" --verify repaired.bin
 
+for nothing in bad-cut-header-only bad-cut-in-header bad-cut-stock; do
+    expect "$nothing holds nothing" 1 \
+        "$pyconv" "$vectors/$nothing.bin" --to collapsed -o nothing.txt
+    is "so there is no output" test ! -e nothing.txt
+    expect "nor anything to tell" 1 "$pyconv" --info "$vectors/$nothing.bin"
+    expect "or to verify" 1 "$pyconv" --verify "$vectors/$nothing.bin"
+    expect "or to ask" 1 \
+        "$BIN/pyquery" "$vectors/$nothing.bin" summary
+done
+
 expect "verify: finished" 0 "$pyconv" --verify run.bin
 expect "verify: cut" 3 "$pyconv" --verify "$vectors/bad-cut-open.bin"
 expect "verify: damaged" 1 "$pyconv" --verify "$vectors/bad-data-bit.bin"
 expect "info" 0 "$pyconv" --info run.bin
 holds "tells the state" out "^state *finished"
 holds "and the samples" out "^samples"
+expect "info writes no file" 2 "$pyconv" --info run.bin -o info.txt
+expect "info to a full disk" 1 \
+    sh -c '"$0" --info run.bin >/dev/full' "$pyconv"
 expect "info of a cut file" 3 "$pyconv" --info "$vectors/bad-cut-open.bin"
 holds "tells it" out "^state *cut"
 

@@ -65,7 +65,8 @@ open_out(bool force)
 {
     conv_outfile *out;
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(conv_out_open(path, force, false, &out, &err), PR_OK);
+    assert_int_equal(conv_out_open(path, force, false, NULL, &out, &err),
+                     PR_OK);
     return out;
 }
 
@@ -102,7 +103,7 @@ an_existing_file_is_replaced_only_by_force_and_only_at_the_end(void **state)
     pr_err err = PR_ERR_INIT;
     conv_out_puts(out, "old");
     assert_int_equal(conv_out_commit(out, NULL), PR_OK);
-    assert_int_equal(conv_out_open(path, false, false, &refused, &err),
+    assert_int_equal(conv_out_open(path, false, false, NULL, &refused, &err),
                      PR_EXISTS);
     assert_null(refused);
     assert_true(err.hint[0] != '\0');
@@ -137,7 +138,7 @@ a_full_disk_is_told_by_commit(void **state)
     (void)state;
     conv_outfile *out;
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(conv_out_open("/dev/full", false, false, &out, &err),
+    assert_int_equal(conv_out_open("/dev/full", false, false, NULL, &out, &err),
                      PR_OK);
     conv_out_puts(out, "x");
     assert_int_equal(conv_out_commit(out, &err), PR_IO);
@@ -150,13 +151,14 @@ what_must_be_a_file_is_no_device_and_has_a_folder(void **state)
     (void)state;
     conv_outfile *out = NULL;
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(conv_out_open("/dev/null", true, true, &out, &err),
+    assert_int_equal(conv_out_open("/dev/null", true, true, NULL, &out, &err),
                      PR_USAGE);
     pr_err_clear(&err);
-    assert_int_equal(conv_out_open("-", true, true, &out, &err), PR_USAGE);
+    assert_int_equal(conv_out_open("-", true, true, NULL, &out, &err),
+                     PR_USAGE);
     pr_err_clear(&err);
-    assert_int_equal(conv_out_open("/nowhere/x", false, false, &out, &err),
-                     PR_IO);
+    assert_int_equal(
+        conv_out_open("/nowhere/x", false, false, NULL, &out, &err), PR_IO);
     assert_null(out);
 }
 

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""A conversion that is ended by a signal leaves nothing behind."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SRC = os.environ.get("SRC", os.path.join(os.path.dirname(__file__), "../.."))
+sys.path.insert(0, os.path.join(SRC, "tests/interop"))
+
+import harness  # noqa: E402
+import profiles  # noqa: E402
+
+PYCONV = os.path.join(harness.BIN, "pyconv")
+TARGETS = ("bin", "collapsed", "sqlite")
+
+
+def unlike(rnd):
+    """Stacks that do not compress: enough work to be interrupted in."""
+    maker = profiles.Maker(rnd, frames=2000)
+    maker.thread((1, 0), 6000, depth=250, gap=(1000,))
+    return maker.profile
+
+
+def interrupt(path, target, sent, folder):
+    """Start a conversion, send the signal when its output is begun; its exit
+    status and what is in the folder then."""
+    job = subprocess.Popen(
+        [PYCONV, path, "--to", target, "-o", os.path.join(folder, "out"),
+         *(("--level", "22") if target == "bin" else ())],
+        stderr=subprocess.DEVNULL)
+    while not os.listdir(folder) and job.poll() is None:
+        time.sleep(0.0005)
+    job.send_signal(sent)
+    return job.wait(), os.listdir(folder)
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    print(f"# seed {seed}")
+    results = harness.Results()
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, "in.bin")
+        status, why = harness.feed(unlike(random.Random(seed)), path)
+        results.check("a profile to convert", status == 0, why)
+        for target in TARGETS:
+            for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                with tempfile.TemporaryDirectory(dir=place) as folder:
+                    status, left = interrupt(path, target, sent, folder)
+                results.check(
+                    f"{target} ended by {sent.name} leaves nothing",
+                    status == -sent and not left, f"{status} {left}")
+    results.exit()
+
+
+main()
