@@ -511,8 +511,10 @@ believes_remote(const rec_unwinder *u)
 }
 
 static pr_code
-look_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, pr_err *err)
+look_remote(rec_unwinder *u, rec_thread *t, const rec_read *read,
+            rec_looked *ret, pr_err *err)
 {
+    *ret = REC_LOOKED;
     if (!believes_remote(u))
         return rec_look_lose(u, t, PR_COUNT_LOST_MOVED, err);
     found f = {0};
@@ -526,10 +528,8 @@ look_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, pr_err *err)
     }
     if (rec_is_fatal(code))
         return stop(t, &why, err);
-    if (code == PR_NAME)
-        u->listed_ms = 0;
     if (code != PR_OK)
-        return rec_look_lose(u, t, reason_of(code), err);
+        return look_again(u, t, code, ret, err);
     if (t->letter == 'R')
         f.status |= PR_ON_CPU;
     return accept(u, t, &f, PR_COUNT_UNPROVEN, err);
@@ -556,9 +556,8 @@ rec_look_running(rec_unwinder *u, rec_thread *t, const rec_read *read,
     *ret = REC_ELSEWHERE;
     if (!surely_runs(u, t))
         return PR_OK;
-    *ret = REC_LOOKED;
     t->letter = 'R';
-    return look_remote(u, t, read, err);
+    return look_remote(u, t, read, ret, err);
 }
 
 /* ---- the best way there is ---- */
@@ -601,6 +600,5 @@ rec_look(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
         return code;
     if (*ret == REC_BROKEN && !u->exhausted)
         return PR_OK;
-    *ret = REC_LOOKED;
-    return look_remote(u, t, NULL, err);
+    return look_remote(u, t, NULL, ret, err);
 }
