@@ -386,13 +386,53 @@ find_words(rec_walker *w, rec_window *window, uint32_t from, pr_err *err)
     return PR_OK;
 }
 
-static bool
-adjoin(const rec_source *s, const rec_raw *outer, const rec_raw *inner)
+/* Where a call from `outer` whose frame is in the inner one's chunk begins; 0:
+ * it cannot be there. */
+static uint64_t
+place_of_callee(const rec_source *s, const rec_raw *outer, const rec_raw *inner)
 {
     if (outer->chunk == inner->chunk)
-        return outer->address + 8 * (uint64_t)outer->words == inner->address;
-    return inner->chunk == outer->chunk + 1 &&
-           inner->address == s->chunk[inner->chunk].address + CHUNK_HEAD;
+        return outer->address + 8 * (uint64_t)outer->words;
+    if (inner->chunk == outer->chunk + 1)
+        return s->chunk[inner->chunk].address + CHUNK_HEAD;
+    return 0;
+}
+
+/* A function that returns clears its locals while its frame is still there,
+ * but not linked any more (clear_thread_frame() of Python/ceval.c, 3.11 to
+ * 3.15).  What its finalizers call lies behind it and says its caller called:
+ * is that the frame between the two? */
+static bool
+is_leaving(rec_walker *w, rec_window *window, const rec_source *s,
+           const rec_raw *outer, const rec_raw *inner, uint64_t at)
+{
+    const rec_layout *l = w->layout;
+    const rec_chunk *c = &s->chunk[inner->chunk];
+    const uint8_t *bytes = rec_window_bytes(window, c->piece);
+    uint64_t from = at - c->address;
+    if (!bytes || inner->address - c->address < from + l->frame.size ||
+        from + l->frame.size > window->piece[c->piece].len)
+        return false;
+    const uint8_t *frame = bytes + from;
+    uint64_t executable =
+        rec_u64(frame + l->frame.executable) & ~l->frame.tag_mask;
+    if (rec_u64(frame + l->frame.previous) != outer->address ||
+        frame[l->frame.owner] != l->frame.owner_thread ||
+        !rec_plausible(executable))
+        return false;
+    rec_raw leaving = {.code = executable};
+    const rec_code *code;
+    return code_of(w, window, &leaving, &code, NULL) == PR_OK &&
+           at + 8 * (uint64_t)code->frame_words == inner->address;
+}
+
+static bool
+adjoin(rec_walker *w, rec_window *window, const rec_source *s,
+       const rec_raw *outer, const rec_raw *inner)
+{
+    uint64_t at = place_of_callee(s, outer, inner);
+    return at &&
+           (at == inner->address || is_leaving(w, window, s, outer, inner, at));
 }
 
 /* The first frame of a thread lies at the start of its first chunk, behind
@@ -405,14 +445,15 @@ begins(const rec_source *s, const rec_raw *outermost)
 }
 
 static pr_code
-check_neighbours(const rec_walker *w, const rec_source *source, pr_err *err)
+check_neighbours(rec_walker *w, rec_window *window, const rec_source *source,
+                 pr_err *err)
 {
     const rec_raw *outer = NULL;
     for (size_t i = w->n_raw; i-- > 0;) {
         const rec_raw *raw = &w->raw[i];
         if (raw->chunk == NO_CHUNK)
             continue;
-        if (outer ? !adjoin(source, outer, raw)
+        if (outer ? !adjoin(w, window, source, outer, raw)
                   : !w->anchored && !begins(source, raw))
             return PR_FAIL(err, PR_TORN, 0, raw->address,
                            "gap between two frames");
@@ -534,7 +575,7 @@ rec_stack_decode(rec_walker *w, rec_window *window, const rec_source *source,
     uint32_t same = trusted ? match_old(w, &plan, old) : 0;
     pr_code code = find_words(w, window, same, err);
     if (code == PR_OK)
-        code = check_neighbours(w, source, err);
+        code = check_neighbours(w, window, source, err);
     if (code == PR_OK && w->opcodes)
         code = load_opcodes(w, window, &plan, same, err);
     if (code != PR_OK)

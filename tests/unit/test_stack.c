@@ -10,7 +10,7 @@ enum {
     CHUNK_HEAD = 24,
     WORDS = 20, /* of a frame */
     UNITS = 16,
-    NAMES_MAX = 512,
+    NAMES_MAX = 2048,
     OWNER_THREAD = 0,
     OWNER_GENERATOR = 1
 };
@@ -402,6 +402,25 @@ a_deep_stack_keeps_its_ends_around_a_marker(void **state)
 }
 
 static void
+a_finalizer_runs_behind_the_frame_that_is_left(void **state)
+{
+    world *w = *state;
+    for (uint32_t depth = 100; depth < 104; depth++) { /* a chunk holds 102 */
+        call_many(w, depth);
+        uint64_t caller = w->last;
+        call(w, code_named(w, "returning"));
+        w->last = caller; /* left, its locals being cleared */
+        call(w, code_named(w, "finalizer"));
+        see(w);
+        assert_int_equal(w->fresh.n, depth + 1);
+        assert_string_equal(name_at(w, &w->fresh, depth), "finalizer");
+        w->chunk = w->source.chunk[0].address;
+        w->top = w->chunk + CHUNK_HEAD + 8;
+        w->last = w->shim;
+    }
+}
+
+static void
 the_callers_of_an_anchor_are_those_of_the_last_stack(void **state)
 {
     world *w = *state;
@@ -621,6 +640,8 @@ main(void)
         TEST_15(generators_and_shims_are_read_where_they_lie),
         TEST_15(a_collection_stands_inside_its_frame),
         TEST_15(a_deep_stack_keeps_its_ends_around_a_marker),
+        TEST_15(a_finalizer_runs_behind_the_frame_that_is_left),
+        TEST_13(a_finalizer_runs_behind_the_frame_that_is_left),
         TEST_15(the_callers_of_an_anchor_are_those_of_the_last_stack),
         TEST_15(without_whole_last_callers_the_walk_goes_on),
         TEST_15(a_gap_between_frames_is_torn),
