@@ -371,7 +371,7 @@ look(rec_unwinder *unwinder, pr_sink *sink, pr_err *err)
         code = rec_unwinder_tick(unwinder, (uint64_t)i * period_us, period_us,
                                  err);
         if (code == PR_OK)
-            code = rec_tick_flush(unwinder, false, err);
+            code = rec_tick_flush(unwinder, err);
         if (code != PR_OK || rec_dump_is_whole(sink))
             break;
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);

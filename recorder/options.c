@@ -455,7 +455,11 @@ check_complete(const rec_options *o, pr_err *err)
                    "both a process and a command given");
     else if (!needs_pid && !o->output)
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no output given");
-    else
+    else if (!needs_pid && strcmp(o->output, "-") == 0) {
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
+                   "a recording cannot go to a pipe");
+        pr_err_hint(err, "give a file name; './-' is a file of that name");
+    } else
         return PR_OK;
     pr_err_hint(err, "pyrec -p PID -o FILE; see pyrec --help");
     return PR_USAGE;

@@ -88,40 +88,50 @@ fail(const pr_err *err, const rec_options *options)
 /* ---- the summary ---- */
 
 static void
-print_losses(const rec_report *t)
+print_losses(const rec_report *t, const rec_options *options)
 {
     if (t->missed) {
         double share = rec_percent(t->missed, t->missed + t->ticks);
         fprintf(stderr, "pyrec: %" PRIu64 " ticks missed (%.2f %%)%s\n",
                 t->missed, share,
                 t->missed_queue ? ", writing was too slow"
-                : share > 1     ? ", its CPU was busy (--realtime helps)"
-                                : "");
+                : share > 1 && !options->realtime
+                    ? ", its CPU was busy (--realtime helps)"
+                    : "");
     }
     if (t->truncated)
         fprintf(stderr, "pyrec: %" PRIu64 " stacks cut at the limit of depth\n",
                 t->truncated);
-    double doubtful =
-        rec_percent(t->unproven + t->lost, rec_report_samples(t) + t->lost);
+    /* stacks of tasks are never proven: no news */
+    bool async = options->unwinder.async_mode != REC_ASYNC_OFF;
+    double doubtful = rec_percent(t->lost + (async ? 0 : t->unproven),
+                                  t->lost + rec_report_samples(t));
     if (doubtful > 1)
         fprintf(stderr,
-                "pyrec: warning: %.1f %% of the samples are lost or not "
-                "proven: shares may be biased\n",
-                doubtful);
+                "pyrec: warning: %.1f %% of the samples are lost%s: shares "
+                "may be biased\n",
+                doubtful, async ? "" : " or not proven");
 }
 
+/* What the sampler took from the CPU of the target is the most that the target
+ * was slowed down by: less, if it had slept anyway. */
 static void
-print_cost(const rec_report *t)
+print_cost(const rec_report *t, const rec_options *options)
 {
     if (t->sampler.strayed)
         fputs("pyrec: a CPU of the target is not ours to run on: sampled from "
               "another one\n",
               stderr);
+    if (options->realtime && strcmp(t->sampler.policy, "fifo") != 0)
+        fprintf(stderr,
+                "pyrec: warning: --realtime is not permitted here (it needs "
+                "CAP_SYS_NICE), policy %s\n",
+                t->sampler.policy);
     double cpu = rec_percent(t->sampler.cpu_ns, t->wall_ns);
     if (t->colocated)
         fprintf(stderr,
-                "pyrec: the target was slowed down by about %.1f %% (sampler "
-                "on its CPU, policy %s)\n",
+                "pyrec: the target was slowed down by at most about %.1f %% "
+                "(sampler on its CPU, policy %s)\n",
                 cpu, t->sampler.policy);
     else
         fprintf(stderr,
@@ -152,8 +162,8 @@ print_summary(const target *t, const rec_report *r, const rec_options *options)
             "pyrec: proven %" PRIu64 ", unchanged or asleep %" PRIu64
             ", stopped %" PRIu64 ", not proven %" PRIu64 ", lost %" PRIu64 "\n",
             r->proven, r->sleeping, r->stopped, r->unproven, r->lost);
-    print_cost(r);
-    print_losses(r);
+    print_cost(r, options);
+    print_losses(r, options);
     if (options->stats)
         print_counters(&r->stats);
 }

@@ -15,7 +15,7 @@
 
 enum {
     QUEUE_BYTES = 8 << 20,
-    CHECKPOINT_US = 1500000 /* with the sampler's flush at most 2 s */
+    CHECKPOINT_US = 1900000 /* the oldest sample a kill may cost */
 };
 
 struct rec_record {
@@ -331,8 +331,8 @@ end_recording(rec_record *r, rec_report *t, pr_err *err)
     t->wall_ns = t->sampler.end_ns - r->start_ns;
     t->colocated = r->options->unwinder.strategy != REC_REMOTE;
     count_up(r, t);
-    if (code == PR_NO_PROCESS && rec_report_samples(t) == 0)
-        return code;
+    if (code != PR_OK && rec_report_samples(t) == 0)
+        return code; /* nothing worth a file */
     if (code != PR_OK && code != PR_NO_PROCESS) {
         pr_err ended = PR_ERR_INIT;
         if (finish_file(r, t, &ended) != PR_OK && err)
@@ -365,10 +365,12 @@ rec_record_finish(rec_record *r, rec_report *ret, pr_err *err)
 
 /* ---- the beginning ---- */
 
+/* Close what would be too old at the next flush: now, right behind the
+ * counters, so that a checkpoint counts just the samples it holds. */
 static pr_code
 writer_tick(pr_sink *out, uint64_t now_us, pr_err *err)
 {
-    return pf_writer_tick(out, now_us, err);
+    return pf_writer_tick(out, now_us + REC_FLUSH_US, err);
 }
 
 static pr_code

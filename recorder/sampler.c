@@ -22,8 +22,6 @@ enum {
     PASSES_MAX = 3,
     SLEEP_MAX_NS = 100000000, /* a stop is seen this late at low rates */
     POLL_BELOW_NS = 50000,    /* periods too short to sleep through */
-    FLUSH_US = 400000,
-    COUNTERS_EVERY = 3, /* flushes */
     SLICE_NS = 100000,
     REALTIME_PRIORITY = 1
 };
@@ -78,7 +76,6 @@ struct rec_sampler {
     uint64_t tick;
     int pass; /* of the tick; 0: none is under way */
     uint64_t flushed_us;
-    uint32_t flushes;
     uint64_t cpu_ns; /* added by each thread that ends */
     uint64_t end_ns;
     bool ended;
@@ -201,8 +198,7 @@ static pr_code
 flush(rec_sampler *s, uint64_t now_us)
 {
     s->flushed_us = now_us;
-    pr_code code = rec_tick_flush(
-        s->unwinder, s->flushes++ % COUNTERS_EVERY == 0, &s->error);
+    pr_code code = rec_unwinder_tell_counts(s->unwinder, &s->error);
     if (code == PR_OK)
         code = rec_queue_tick(s->queue, now_us, &s->error);
     return code;
@@ -218,7 +214,7 @@ end_tick(rec_sampler *s)
     s->tick = next;
     s->pass = 0;
     uint64_t now_us = to_us(s, now);
-    if (now_us - s->flushed_us >= FLUSH_US) {
+    if (now_us - s->flushed_us >= REC_FLUSH_US) {
         pr_code code = flush(s, now_us);
         if (code != PR_OK)
             end(s, code);

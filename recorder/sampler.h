@@ -29,6 +29,9 @@ uint64_t rec_schedule_next(const rec_schedule *schedule, uint64_t tick,
 
 /* ---- the sampler ---- */
 
+/* Samples that are owed, and the counters, are told this often. */
+enum { REC_FLUSH_US = 450000 };
+
 typedef struct rec_sampler rec_sampler; /* opaque */
 
 typedef struct rec_sampler_opts {

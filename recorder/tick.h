@@ -26,8 +26,8 @@ void rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us);
 pr_code rec_tick_pass(rec_unwinder *unwinder, int cpu, bool last, int *ret_next,
                       pr_err *err);
 
-/* Tell what is owed, and the counters that changed. */
-pr_code rec_tick_flush(rec_unwinder *unwinder, bool counters, pr_err *err);
+/* Tell the samples that are owed. */
+pr_code rec_tick_flush(rec_unwinder *unwinder, pr_err *err);
 
 /* Add to a counter of the process (PR_COUNT_MISSED ...). */
 void rec_tick_count(rec_unwinder *unwinder, pr_count_kind kind, uint64_t n);

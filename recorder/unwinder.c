@@ -733,18 +733,16 @@ rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, uint64_t period_us,
 }
 
 pr_code
-rec_tick_flush(rec_unwinder *u, bool counters, pr_err *err)
+rec_tick_flush(rec_unwinder *u, pr_err *err)
 {
-    pr_code code = rec_teller_flush(&u->teller, &u->table, err);
-    if (code == PR_OK && counters)
-        code = rec_teller_counts(&u->teller, &u->table, err);
-    return code;
+    return rec_teller_flush(&u->teller, &u->table, err);
 }
 
 pr_code
 rec_unwinder_tell_counts(rec_unwinder *u, pr_err *err)
 {
-    return rec_tick_flush(u, true, err);
+    pr_code code = rec_tick_flush(u, err);
+    return code == PR_OK ? rec_teller_counts(&u->teller, &u->table, err) : code;
 }
 
 void
