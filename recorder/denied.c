@@ -5,6 +5,7 @@
  * checking"); this looks at the same things in the same order.
  */
 #include "recorder/process.h"
+#include "recorder/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,18 +27,6 @@ typedef struct view {
     bool filtered; /* a seccomp filter watches us */
     int yama;      /* kernel.yama.ptrace_scope; 0 also without Yama */
 } view;
-
-static bool
-read_text(const char *path, char *to, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, to, size - 1);
-    close(fd);
-    to[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
 
 static uint64_t
 field(const char *status, const char *key, int base)
@@ -64,7 +53,8 @@ look(pid_t pid, view *ret)
     char path[48], text[4096];
     view v = {.pid = pid, .ours = geteuid()};
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    if (!read_text(path, text, sizeof text) || strstr(text, "\nState:\tZ"))
+    if (!rec_procfs_read(path, text, sizeof text, NULL) ||
+        strstr(text, "\nState:\tZ"))
         return false;
     v.target = (uid_t)field(text, "\nUid:", 10);
     /* its files belong to root while it is not dumpable (proc(5)) */
@@ -72,11 +62,12 @@ look(pid_t pid, view *ret)
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     v.dumpable = stat(path, &st) != 0 || st.st_uid == v.target;
     v.same_user_ns = same_user_ns(pid);
-    if (read_text("/proc/self/status", text, sizeof text)) {
+    if (rec_procfs_read("/proc/self/status", text, sizeof text, NULL)) {
         v.capable = field(text, "\nCapEff:", 16) >> SYS_PTRACE_BIT & 1;
         v.filtered = field(text, "\nSeccomp:", 10) != 0;
     }
-    if (read_text("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text))
+    if (rec_procfs_read("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text,
+                        NULL))
         v.yama = atoi(text);
     *ret = v;
     return true;
@@ -97,7 +88,7 @@ static pr_code
 denied(const view *v, int error, pr_err *err, const char *why, const char *hint)
 {
     char name[64];
-    rec_process_name(v->pid, name, sizeof name);
+    rec_procfs_name(v->pid, name, sizeof name);
     pr_err_set(err, PR_DENIED, error, PR_NO_OFFSET,
                "may not read the memory of process %d (%s): %s", (int)v->pid,
                name, why);

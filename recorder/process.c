@@ -7,6 +7,7 @@
 #include "recorder/process.h"
 
 #include "recorder/memory.h"
+#include "recorder/procfs.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,32 +28,6 @@ enum {
 };
 
 /* ---- small files of /proc ---- */
-
-/* The first size - 1 bytes of /proc/PID/NAME, terminated; false: not to be
- * had. */
-static bool
-read_proc(pid_t pid, const char *name, char *to, size_t size, size_t *ret_len)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    size_t len = 0;
-    ssize_t n = 1;
-    while (n > 0 && len < size - 1) {
-        n = read(fd, to + len, size - 1 - len);
-        if (n > 0)
-            len += (size_t)n;
-    }
-    int error = errno;
-    close(fd);
-    errno = error;
-    to[len] = '\0';
-    if (ret_len)
-        *ret_len = len;
-    return n >= 0;
-}
 
 typedef struct stat_line {
     char state;
@@ -91,7 +66,7 @@ static bool
 read_stat(pid_t pid, stat_line *ret)
 {
     char text[PROC_TEXT];
-    return read_proc(pid, "stat", text, sizeof text, NULL) &&
+    return rec_procfs_of(pid, "stat", text, sizeof text, NULL) &&
            parse_stat(text, ret);
 }
 
@@ -99,16 +74,6 @@ static bool
 has_ended(char state)
 {
     return state == 'Z' || state == 'X' || state == 'x';
-}
-
-void
-rec_process_name(pid_t pid, char *to, size_t size)
-{
-    size_t len;
-    if (!read_proc(pid, "comm", to, size, &len) || len == 0)
-        snprintf(to, size, "?");
-    else if (to[len - 1] == '\n')
-        to[len - 1] = '\0';
 }
 
 /* ---- program image ---- */
@@ -119,7 +84,7 @@ random_address(pid_t pid, uint64_t *ret)
 {
     char text[PROC_TEXT];
     size_t len;
-    if (!read_proc(pid, "auxv", text, sizeof text, &len))
+    if (!rec_procfs_of(pid, "auxv", text, sizeof text, &len))
         return false;
     for (size_t at = 0; at + 16 <= len; at += 16) {
         uint64_t pair[2];
@@ -196,7 +161,7 @@ static pr_code
 check_kind(pid_t pid, const stat_line *stat, const char *status, pr_err *err)
 {
     char name[64];
-    rec_process_name(pid, name, sizeof name);
+    rec_procfs_name(pid, name, sizeof name);
     if (has_ended(stat->state))
         return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
                        "process %d (%s) has ended; its parent has not yet "
@@ -227,7 +192,7 @@ rec_process_open(pid_t pid, rec_process *ret, pr_err *err)
     uint64_t inner;
     pr_code code = PR_OK;
     if (!read_stat(pid, &stat) ||
-        !read_proc(pid, "status", status, sizeof status, NULL))
+        !rec_procfs_of(pid, "status", status, sizeof status, NULL))
         code = no_process(pid, err);
     if (code == PR_OK)
         code = check_kind(pid, &stat, status, err);
@@ -379,7 +344,7 @@ rec_process_host_tid(const rec_process *process, uint64_t tid)
         char name[48], status[PROC_TEXT];
         snprintf(name, sizeof name, "task/%d/status", (int)tids[i]);
         uint64_t inner = 0;
-        if (read_proc(process->pid, name, status, sizeof status, NULL) &&
+        if (rec_procfs_of(process->pid, name, status, sizeof status, NULL) &&
             namespace_ids(status, &inner) > 1 && inner == tid)
             found = tids[i];
     }

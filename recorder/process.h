@@ -28,9 +28,6 @@ typedef enum rec_alive {
 } rec_alive;
 rec_alive rec_process_check(const rec_process *process);
 
-/* "sh", "python3.13": comm, for messages.  Never fails ("?"). */
-void rec_process_name(pid_t pid, char *to, size_t size);
-
 /* Say in *err why the memory of pid may not be read and what to do: uid,
  * capability, Yama level, not dumpable, seccomp, already traced.
  * Returns PR_DENIED, or PR_NO_PROCESS if it has ended. */

@@ -9,6 +9,7 @@
 #include "recorder/runtime.h"
 
 #include "recorder/elf.h"
+#include "recorder/procfs.h"
 #include <inttypes.h>
 #include <pyrec/unwinder.h>
 #include <stdio.h>
@@ -357,7 +358,7 @@ static pr_code
 no_python(const search *s, pr_err *err)
 {
     char name[64];
-    rec_process_name(s->process->pid, name, sizeof name);
+    rec_procfs_name(s->process->pid, name, sizeof name);
     if (s->because.code == PR_OK || s->because.code == PR_TORN)
         return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
                        "process %d is %s, not a CPython", (int)s->process->pid,

@@ -5,6 +5,7 @@
 
 #include "recorder/code.h"
 #include "recorder/dump.h"
+#include "recorder/procfs.h"
 #include "recorder/quote.h"
 #include "recorder/runtime.h"
 #include "recorder/task.h"
@@ -76,7 +77,7 @@ static void
 write_text(taskdump *d)
 {
     char name[64];
-    rec_process_name(d->process.pid, name, sizeof name);
+    rec_procfs_name(d->process.pid, name, sizeof name);
     fprintf(d->to, "process %d (", (int)d->process.pid);
     rec_quote_text(d->to, name, strlen(name));
     fprintf(d->to, "): %zu task%s\n", d->tasks.n, d->tasks.n == 1 ? "" : "s");

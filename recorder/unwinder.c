@@ -4,6 +4,7 @@
 #include <pyrec/unwinder.h>
 
 #include "recorder/look.h"
+#include "recorder/procfs.h"
 #include "recorder/tick.h"
 
 #include <limits.h>
@@ -519,7 +520,7 @@ static pr_code
 mark_exec(rec_unwinder *u, pr_err *err)
 {
     char name[64];
-    rec_process_name(u->process.pid, name, sizeof name);
+    rec_procfs_name(u->process.pid, name, sizeof name);
     uint64_t now = rec_now_us(u);
     pr_mark mark = {PR_MARK_EXEC, now, now, name, strlen(name)};
     return PR_SINK_CALL(u->sink, mark, &mark, err);

@@ -26,6 +26,7 @@
 
 #include "recorder/memory.h"
 #include "recorder/process.h"
+#include "recorder/procfs.h"
 
 /* ---- children that wait to be told ---- */
 
@@ -144,7 +145,7 @@ the_name_of_a_process_does_not_confuse(void **state)
     if (rec_process_open(h.pid, &p, &err) != PR_OK)
         fail_msg("%s", err.what);
     assert_int_equal(rec_process_check(&p), REC_ALIVE);
-    rec_process_name(h.pid, name, sizeof name);
+    rec_procfs_name(h.pid, name, sizeof name);
     assert_string_equal(name, "a) Z 1\n(b) X 3");
     rec_process_release(&p);
     end_helper(&h);
@@ -161,7 +162,7 @@ another_program_under_the_same_pid_is_noticed(void **state)
     assert_int_equal(write(h.tell, "x", 1), 1);
     char name[16] = "";
     while (strcmp(name, "sleep") != 0)
-        rec_process_name(h.pid, name, sizeof name);
+        rec_procfs_name(h.pid, name, sizeof name);
     assert_int_equal(rec_process_check(&p), REC_EXECED);
     end_helper(&h);
     assert_int_equal(rec_process_check(&p), REC_ENDED);
@@ -207,7 +208,7 @@ a_thread_of_the_kernel_is_named(void **state)
 {
     (void)state;
     char name[32];
-    rec_process_name(2, name, sizeof name);
+    rec_procfs_name(2, name, sizeof name);
     if (strcmp(name, "kthreadd") != 0)
         skip(); /* a pid namespace of our own */
     rec_process p;
