@@ -309,13 +309,23 @@ get_varint(const uint8_t **p)
     }
 }
 
+/* Times of a hostile file are as large as they like; a sum of them stops at
+ * what a signed number holds, so that nobody who adds parts of it overflows. */
+static uint64_t
+add_time(uint64_t sum, uint64_t more)
+{
+    return more > INT64_MAX - sum ? INT64_MAX : sum + more;
+}
+
 static pr_code
 close_run(conv_model *model, conv_thread *thread, thread_state *state,
           pr_err *err)
 {
-    const conv_model_run *run = &state->run;
+    conv_model_run *run = &state->run;
     if (run->n == 0)
         return PR_OK;
+    if (run->weight_us > INT64_MAX - model->weight_us)
+        run->weight_us = INT64_MAX - model->weight_us;
     if (!pr_grow(&thread->log, &thread->cap_log, thread->n_log + RUN_MAX, 1))
         return no_memory(err);
     uint8_t *p = thread->log + thread->n_log;
@@ -343,15 +353,16 @@ weigh(conv_model *model, conv_thread *thread, conv_model_run *run,
 {
     uint64_t interval = model->start.interval_us, gap = until_us - run->last_us;
     if (model->opts.time == CONV_TIME_NOMINAL)
-        run->weight_us += interval;
+        run->weight_us = add_time(run->weight_us, interval);
     else if (model->opts.time == CONV_TIME_SAMPLES)
         run->weight_us++;
     else if (gap / 2 < interval)
-        run->weight_us += gap;
+        run->weight_us = add_time(run->weight_us, gap);
     else {
-        run->weight_us += 2 * interval;
-        thread->unobserved_us += gap - 2 * interval;
-        model->unobserved_us += gap - 2 * interval;
+        uint64_t unobserved = gap - 2 * interval;
+        run->weight_us = add_time(run->weight_us, 2 * interval);
+        thread->unobserved_us = add_time(thread->unobserved_us, unobserved);
+        model->unobserved_us = add_time(model->unobserved_us, unobserved);
     }
 }
 

@@ -292,7 +292,7 @@ remove_unfinished(int signal)
 static void
 handle_signals(void)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
     struct sigaction now, old;
     memset(&now, 0, sizeof now);
     now.sa_handler = remove_unfinished;
@@ -300,6 +300,7 @@ handle_signals(void)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(ends[i], &now, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* the write fails then, and says why */
 }
 
 /* ---- doing ---- */

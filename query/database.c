@@ -339,8 +339,8 @@ read_head(const char *path, char *head, size_t size, size_t *ret, pr_err *err)
     /* O_NONBLOCK: a pipe without a writer would hold us up */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return PR_FAIL(err, errno == EACCES ? PR_DENIED : PR_IO, errno,
-                       PR_NO_OFFSET, "cannot open '%s'", path);
+        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot open '%s'",
+                       path);
     struct stat st;
     pr_code rc = PR_OK;
     ssize_t n = 0;

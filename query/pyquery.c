@@ -76,6 +76,13 @@ ask(q_database *database, const options *o, pr_err *err)
     return rc;
 }
 
+/* What is cut or damaged is done in part only if there is an answer. */
+static int
+status_of_failure(pr_code code)
+{
+    return code == PR_CUT || code == PR_DAMAGED ? 1 : pr_exit_status(code);
+}
+
 static int
 run(const options *o)
 {
@@ -84,16 +91,13 @@ run(const options *o)
     pr_code opened = q_open(o->path, &database, &partly);
     if (opened != PR_OK)
         report(&partly, NULL);
-    /* cut or damaged is done in part only if there is a part */
     if (!database)
-        return opened == PR_CUT || opened == PR_DAMAGED
-                   ? 1
-                   : pr_exit_status(opened);
+        return status_of_failure(opened);
     pr_code rc = ask(database, o, &err);
     if (rc != PR_OK)
         report(&err, o->sql ? o->sql : o->query);
     q_close(database);
-    return pr_exit_status(rc != PR_OK ? rc : opened);
+    return rc != PR_OK ? status_of_failure(rc) : pr_exit_status(opened);
 }
 
 /* PR_OK to go on, PR_END when all is done, PR_USAGE. */

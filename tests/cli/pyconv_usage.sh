@@ -64,6 +64,8 @@ expect "a device takes what streams" 0 \
     "$pyconv" run.bin --to collapsed -o /dev/null
 expect "a full disk is told" 1 "$pyconv" run.bin --to collapsed -o /dev/full
 holds "with its cause" err "No space left"
+expect "a limit on files is told" 1 \
+    sh -c 'ulimit -f 1; exec "$0" run.bin --to sqlite -o limit.db' "$pyconv"
 expect "a missing folder is told" 1 \
     "$pyconv" run.bin --to pstats -o nowhere/x.pstats
 holds "with the remedy" err "folder"

@@ -364,6 +364,34 @@ profiles_that_overlap_or_differ_are_not_merged(void **state)
     }
 }
 
+/* Two threads whose samples lie as far apart as times go. */
+static void
+no_sum_of_times_overflows(void **state)
+{
+    (void)state;
+    const conv_time times[] = {CONV_TIME_REAL, CONV_TIME_NOMINAL};
+    for (size_t i = 0; i < 2; i++) {
+        conv_model *model;
+        pr_sink *sink = new_model((conv_model_opts){.time = times[i]}, &model);
+        const pr_start start = {.interval_us = UINT64_MAX / 2 + 7,
+                                .mode = PR_MODE_WALL};
+        assert_int_equal(PR_SINK_CALL(sink, start, &start, &error), PR_OK);
+        tell_names(sink);
+        tell_thread(sink, 2);
+        const uint32_t f[] = {0};
+        for (uint32_t thread = 0; thread < 2; thread++) {
+            tell(sink, thread, 0, f, 1, 0, 0);
+            tell(sink, thread, 1, NULL, 0, UINT64_MAX / 2 + 1, 0);
+            tell(sink, thread, 1, NULL, 0, UINT64_MAX, 0);
+        }
+        assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
+        assert_int_equal(model->weight_us, INT64_MAX);
+        assert_int_equal(model->threads[0].weight_us, INT64_MAX);
+        assert_int_equal(model->threads[1].weight_us, 0);
+        conv_model_free(model);
+    }
+}
+
 int
 main(void)
 {
@@ -372,6 +400,7 @@ main(void)
         cmocka_unit_test(at_the_level_of_functions_lines_do_not_part_stacks),
         cmocka_unit_test(
             a_sample_weighs_up_to_the_next_but_two_intervals_at_most),
+        cmocka_unit_test(no_sum_of_times_overflows),
         cmocka_unit_test(in_filtered_modes_each_sample_weighs_one_interval),
         cmocka_unit_test(names_told_twice_are_one),
         cmocka_unit_test(a_function_is_known_by_path_name_and_first_line),
