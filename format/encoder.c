@@ -212,7 +212,9 @@ put_change(pf_encoder *e, uint8_t *p, const pf_change *c, pf_record_kind kind)
 }
 
 /* The fewest bytes.  Of equals POP_PUSH: the same call and return looks the
- * same at any depth, so it compresses better. */
+ * same at any depth, so it compresses better.  No SUFFIX without a new frame:
+ * CPython 3.15.2 (Modules/_remote_debugging/binary_io_reader.c) then keeps the
+ * innermost frames and not the outermost. */
 static pf_record_kind
 cheapest(const pf_change *change)
 {
@@ -220,7 +222,7 @@ cheapest(const pf_change *change)
         return PF_FULL;
     bool shared_is_less =
         pf_varint_size(change->keep) < pf_varint_size(change->pop);
-    return shared_is_less ? PF_SUFFIX : PF_POP_PUSH;
+    return shared_is_less && change->n_push > 0 ? PF_SUFFIX : PF_POP_PUSH;
 }
 
 /* The thread's first record in this segment: remember where it starts. */

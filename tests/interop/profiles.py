@@ -93,6 +93,11 @@ def deep(rnd):
     """As deep as CPython 3.15.2 goes."""
     maker = Maker(rnd)
     maker.thread((1, 0), 40, depth=256)
+    # returns from many calls at once: few frames stay and none is new
+    thread = maker.profile.threads[2, 0] = Thread()
+    stack = tuple(i % len(maker.profile.frames) for i in range(250))
+    for time, kept in enumerate((250, 10, 1, 0)):
+        thread.add(stack[250 - kept:], [(time, 4)])
     return maker.profile
 
 
