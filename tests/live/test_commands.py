@@ -72,7 +72,8 @@ def each_python_child_has_a_profile_of_its_own(python):
     for pid in told["forked"], told["spawned"]:
         mine = [name for name in made if str(pid) in name]
         expect(len(mine) == 1, "no profile of %d: %s", pid, made)
-        expect("in_child" in functions(mine[0]), "in_child() was not seen")
+        expect("in_child" in functions(mine[0]), "no in_child() in %s: %s",
+               mine[0], functions(mine[0]))
     expect("in_parent" in functions("run.bin"), "in_parent() was not seen")
 
 

@@ -6,8 +6,6 @@ import sys
 
 import portrait
 
-NAP = "import time; time.sleep(%f)"
-
 
 def in_child():
     while not portrait.over():
@@ -20,16 +18,23 @@ def in_parent():
 
 
 if len(sys.argv) > 2:
+    os.write(int(sys.argv[2]), b"s")
     in_child()
     sys.exit(0)
+# Each child says so when it has come to its work.
+ready, say = os.pipe()
+os.set_inheritable(say, True)
 forked = os.fork()
 if forked == 0:
+    os.write(say, b"f")
     in_child()
     os._exit(0)
 with open("/proc/self/cmdline", "rb") as file:
     command = file.read().split(b"\0")[:-1]
-spawned = subprocess.Popen(command + [b"child"])
+spawned = subprocess.Popen(command + [b"%d" % say], close_fds=False)
 other = subprocess.Popen(["sleep", "600"])
+for _ in range(2):
+    os.read(ready, 1)
 portrait.tell(forked=forked, spawned=spawned.pid, other=other.pid)
 in_parent()
 other.kill()
