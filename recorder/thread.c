@@ -381,6 +381,14 @@ note_found(listing *list, found f, pr_err *err)
     return PR_OK;
 }
 
+/* Its thread is done with it; it may be listed for a moment yet. */
+static bool
+is_over(const rec_layout *l, const uint8_t *tstate)
+{
+    return l->tstate.status != REC_ABSENT &&
+           (tstate[l->tstate.status] & (STATUS_CLEARED | STATUS_FINALIZED));
+}
+
 static pr_code
 list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
             pr_err *err)
@@ -399,8 +407,9 @@ list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
                        "thread state of another interpreter");
     *next = rec_u64(p + l->tstate.next);
     uint64_t tid = rec_u64(p + l->tstate.native_thread_id);
-    if (tid == 0 || tid > INT32_MAX)
-        return PR_OK; /* made, but not run by any thread yet */
+    /* made, but not run by any thread yet; or not any more */
+    if (tid == 0 || tid > INT32_MAX || is_over(l, p))
+        return PR_OK;
     rec_thread *t = thread_of(table, in->id, tid);
     if (!t)
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
@@ -520,14 +529,14 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
 bool
 rec_thread_matches(const rec_thread *t, const rec_layout *l, const uint8_t *p)
 {
-    if (rec_u64(p + l->tstate.prev) != t->prev ||
-        rec_u64(p + l->tstate.next) != t->next ||
-        rec_u64(p + l->tstate.native_thread_id) != t->tid ||
+    if (rec_u64(p + l->tstate.native_thread_id) != t->tid ||
         rec_u64(p + l->tstate.thread_id) != t->pthread)
         return false;
-    if (l->tstate.status == REC_ABSENT)
-        return true;
-    return !(p[l->tstate.status] & (STATUS_CLEARED | STATUS_FINALIZED));
+    if (l->tstate.status != REC_ABSENT)
+        return !is_over(l, p);
+    /* 3.11 does not mark a deleted state; its place in the list is another */
+    return rec_u64(p + l->tstate.prev) == t->prev &&
+           rec_u64(p + l->tstate.next) == t->next;
 }
 
 static int
