@@ -13,7 +13,7 @@ import time
 
 import portrait
 
-TURNS = [2000, 4000, 8000, 16000, 32000, 64000]
+TURNS = [8000, 16000, 32000, 64000, 128000, 256000]
 SOURCE = "\n".join(
     "def share%d():\n    n = %d\n    while n:\n        n -= 1\n" % (i, turns)
     for i, turns in enumerate(TURNS))
