@@ -37,7 +37,8 @@ struct pf_reader {
     /* a file with checkpoints */
     pf_segment *segment;
     size_t n_segments, segment_cap;
-    pf_index index; /* of a finished one; its segments moved to `segment` */
+    pf_index index;    /* of a finished one; its segments moved to `segment` */
+    bool index_traces; /* met what ends as an index does, whole or not */
 
     /* a file of CPython: the samples lie in [64, region_end) */
     uint64_t region_end;

@@ -439,7 +439,7 @@ open_by_search(pf_reader *r, pr_err *err)
     if (code != PR_OK)
         return code;
     if (r->n_segments == 0) {
-        if (search.traces)
+        if (search.traces || r->index_traces)
             pf_fault_add(r, PR_DAMAGED, PF_HEADER_SIZE,
                          "no checkpoint is whole: nothing was checked");
         return PR_END;
@@ -464,6 +464,7 @@ find_index_elsewhere(pf_reader *r, pr_err *err)
         if (code != PR_OK || at >= r->in.size)
             return code != PR_OK ? code : PR_END;
         at += 8;
+        r->index_traces = true;
         code = pf_index_read(&r->in, at, r->swapped, &r->index, err);
         if (code != PR_END)
             return code;

@@ -549,7 +549,9 @@ class Decoder:
         header = self.header
         if header.compression > 1:
             raise Newer(f"compression {header.compression}")
-        if header.compression and self.trace(64):
+        if header.compression and (
+                self.trace(64) or
+                self.data.find(b"PYRECIDX", header.strings) >= 0):
             self.note(Damaged("no checkpoint is whole"))
         footer, self.profile.stats, begin = self.check_tables()
         if self.names.from_tables(self.data[:begin + 32], header,

@@ -73,6 +73,6 @@ def main(seed, count):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1
-         else random.SystemRandom().randrange(1 << 32),
+    # one seed for all runs: a new one is a hunt, this is a check
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20261129,
          int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
