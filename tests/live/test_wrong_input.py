@@ -128,9 +128,9 @@ def a_pipe_as_output_is_refused_at_once():
 
 
 def small_files():
-    """In the child: no file may grow over this.  Python ignores SIGXFSZ, and
-    so does what it starts without restoring signals."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
+    """In the child: no file may grow over a few segments.  Python ignores
+    SIGXFSZ, and so does what it starts without restoring signals."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (250000, 250000))
 
 
 @live.once
@@ -147,7 +147,7 @@ def a_file_that_may_not_grow_keeps_what_was_whole():
 @live.once
 def a_full_disk_keeps_what_was_whole():
     os.mkdir("disk")
-    script = ('mount -t tmpfs -o size=64k none disk && exec "$@"')
+    script = ('mount -t tmpfs -o size=256k none disk && exec "$@"')
     inside = ["unshare", "--mount", "sh", "-c", script, "sh"]
     if live.call(*inside, "true").returncode != 0:
         raise live.Skip("no tmpfs may be mounted here")
