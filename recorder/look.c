@@ -5,8 +5,8 @@
  *   still    before and after, its rseq.cpu_id is the CPU we run on, and we
  *            were not switched out: so it did not run;
  *   quiet    its count of runs is the same before and after, and in between
- *            it slept or belonged to our CPU: so no run began, and none went
- *            on;
+ *            it was off every CPU or belonged to ours: so no run began, and
+ *            none went on;
  *   witness  the holder of its GIL is proven still while it holds it: so no
  *            other thread of that GIL can change a frame.
  */
@@ -359,8 +359,9 @@ rec_look_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
     if (taken != PR_OK)
         return look_again(u, t, taken, ret, err);
     *ret = REC_LOOKED;
-    if (f.status & PR_HAS_GIL)
-        u->table.interp[t->interp].witness = t->rseq;
+    rec_interp *in = &u->table.interp[t->interp];
+    if (in->gil.address && (f.status & PR_HAS_GIL))
+        in->witness = t->rseq;
     code = accept(u, t, &f, PR_COUNT_PROVEN, err);
     if (code == PR_OK && u->opts.cache == REC_CACHE_ANCHOR)
         code = set_anchor(u, t, &r, err);

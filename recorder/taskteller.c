@@ -60,7 +60,8 @@ ended_thread(rec_taskteller *t, uint32_t interp)
     t->ended[t->n_ended] = (rec_thread){.interp_id = interp,
                                         .sink_id = PR_NO_THREAD,
                                         .schedstat_fd = -1,
-                                        .stat_fd = -1};
+                                        .stat_fd = -1,
+                                        .status_fd = -1};
     return &t->ended[t->n_ended++];
 }
 

@@ -76,6 +76,7 @@ forget(rec_thread *t)
 {
     close_fd(&t->schedstat_fd);
     close_fd(&t->stat_fd);
+    close_fd(&t->status_fd);
     rec_source_release(&t->source);
     rec_stack_release(&t->stack);
     t->tstate = 0;
@@ -98,7 +99,7 @@ new_thread(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
     t->tid = tid;
     t->interp_id = interp_id;
     t->sink_id = PR_NO_THREAD;
-    t->schedstat_fd = t->stat_fd = -1;
+    t->schedstat_fd = t->stat_fd = t->status_fd = -1;
     t->keep_below = table->keep_below;
     if (!pr_table_insert(&table->by_key, hash_key(interp_id, tid),
                          (uint32_t)table->n_all)) {
@@ -599,6 +600,28 @@ parse_cpu(const char *letter)
     return p ? (uint32_t)strtoul(p, NULL, 10) : UINT32_MAX;
 }
 
+/* The number behind a name in the text of status; 0 without it. */
+static uint64_t
+number_after(const char *text, const char *name)
+{
+    const char *p = strstr(text, name);
+    return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+}
+
+/* Was it taken off its CPU as often as it was put on one?  Its letter alone
+ * would not say so: the kernel sets that to S or D before it switches, and a
+ * thread that is woken in between runs on (Linux, kernel/sched/core.c,
+ * __schedule(): both counts change with each switch and with nothing else). */
+static bool
+is_off_cpu(rec_thread *t, pid_t pid)
+{
+    char text[4096];
+    if (!read_task_file(t, &t->status_fd, pid, "status", text, sizeof text))
+        return false;
+    return t->n_runs == number_after(text, "\nvoluntary_ctxt_switches:") +
+                            number_after(text, "\nnonvoluntary_ctxt_switches:");
+}
+
 bool
 rec_thread_state(rec_thread *t, pid_t pid)
 {
@@ -609,7 +632,7 @@ rec_thread_state(rec_thread *t, pid_t pid)
     if (!p || p[1] != ' ' || !p[2])
         return false;
     t->letter = p[2];
-    t->asleep = strchr("SDTt", t->letter) != NULL;
+    t->asleep = strchr("SDTt", t->letter) && is_off_cpu(t, pid);
     t->cpu = parse_cpu(p + 2);
     return true;
 }

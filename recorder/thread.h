@@ -44,12 +44,12 @@ typedef struct rec_thread {
     uint64_t rseq; /* address of its rseq.cpu_id, or 0 */
     uint32_t cpu;  /* where it was last */
 
-    int schedstat_fd, stat_fd; /* or -1 */
-    int keep_below;            /* descriptors from here on are not kept open */
-    uint64_t run_ns, n_runs;   /* of the last look at schedstat */
-    uint64_t ran_us;           /* when it was last seen to have run */
+    int schedstat_fd, stat_fd, status_fd; /* or -1 */
+    int keep_below;          /* descriptors from here on are not kept open */
+    uint64_t run_ns, n_runs; /* of the last look at schedstat */
+    uint64_t ran_us;         /* when it was last seen to have run */
     bool ran;    /* since the look at schedstat before the last one */
-    bool asleep; /* and it has not run since n_runs */
+    bool asleep; /* off every CPU, and it has not run since n_runs */
     char letter; /* of its state, when that was last looked at */
 
     rec_source source;
