@@ -293,12 +293,6 @@ guard_word(const rec_unwinder *u, size_t piece)
     return p ? rec_u32(p) : UINT32_MAX;
 }
 
-uint32_t
-rec_look_cpu(const rec_unwinder *u, const rec_read *r)
-{
-    return guard_word(u, r->before);
-}
-
 static bool
 guard_holds(const rec_unwinder *u, const rec_read *r)
 {
@@ -573,9 +567,28 @@ is_runner(const rec_unwinder *u, const rec_thread *t)
     return !in->gil.address || (in->gil.locked && in->gil.holder == t->tstate);
 }
 
+uint32_t
+rec_look_cpu(rec_unwinder *u, rec_thread *t)
+{
+    uint32_t cpu;
+    if (rec_memory_read(&u->memory, t->rseq, &cpu, sizeof cpu, NULL) == PR_OK)
+        t->cpu = cpu;
+    return t->cpu;
+}
+
+/* Is it on our CPU?  Asked before all of it is read in vain. */
+static bool
+is_here(rec_unwinder *u, rec_thread *t)
+{
+    return t->cpu == (uint32_t)u->cpu || rec_look_cpu(u, t) == (uint32_t)u->cpu;
+}
+
 static pr_code
 look_runner(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
 {
+    *ret = REC_ELSEWHERE;
+    if (!is_here(u, t))
+        return PR_OK;
     rec_read r;
     pr_code code = read_thread(u, t, t->rseq, &r, err);
     if (code != PR_OK)

@@ -92,8 +92,8 @@ pr_code rec_look(rec_unwinder *unwinder, rec_thread *thread, rec_looked *ret,
 pr_code rec_look_stopped(rec_unwinder *unwinder, rec_thread *thread,
                          pr_err *err);
 
-/* The CPU that a guard read before a thread says it is on. */
-uint32_t rec_look_cpu(const rec_unwinder *unwinder, const rec_read *read);
+/* The CPU on which a thread with an rseq executes or did so last. */
+uint32_t rec_look_cpu(rec_unwinder *unwinder, rec_thread *thread);
 
 /* The thread did not move since it was seen last. */
 pr_code rec_look_stay(rec_unwinder *unwinder, rec_thread *thread, bool refresh,

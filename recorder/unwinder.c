@@ -335,19 +335,29 @@ choose_wanted(rec_unwinder *u, pr_err *err)
 
 /* ---- a tick ---- */
 
-/* The thread that most likely runs: who had a GIL at the last look. */
+/* Does it run, by what the last look says?  Who had a GIL; without one, who
+ * used a CPU.  Within a tick only those count that still have to be seen. */
+static bool
+likely_runs(const rec_unwinder *u, const rec_thread *t)
+{
+    const rec_gil *gil = &u->table.interp[t->interp].gil;
+    if (u->begun && !t->wanted)
+        return false;
+    return gil->address ? gil->locked && gil->holder == t->tstate : t->ran;
+}
+
+/* The thread to be read at once with the words of the interpreters: one that
+ * likely runs, and on this CPU, or it would be read in vain. */
 static rec_thread *
 predicted(const rec_unwinder *u)
 {
     bool remote = u->opts.strategy == REC_REMOTE;
     if (u->cpu == REC_NO_CPU && !remote)
         return NULL;
-    for (size_t i = 0; i < u->table.n_interps; i++) {
-        const rec_gil *gil = &u->table.interp[i].gil;
-        rec_thread *t = gil->address && gil->locked
-                            ? rec_threads_find(&u->table, gil->holder)
-                            : NULL;
-        if (t && (t->rseq || remote) && is_chosen(u, t))
+    for (size_t i = 0; i < u->table.n_live; i++) {
+        rec_thread *t = u->table.live[i];
+        bool here = t->rseq && t->cpu == (uint32_t)u->cpu;
+        if ((here || remote) && likely_runs(u, t) && is_chosen(u, t))
             return t;
     }
     return NULL;
@@ -465,22 +475,31 @@ look_at_stopped(rec_unwinder *u, pr_err *err)
     return code;
 }
 
+/* The CPU of a thread that likely runs. */
+static int
+runners_cpu(rec_unwinder *u)
+{
+    for (size_t i = 0; i < u->table.n_live; i++) {
+        rec_thread *t = u->table.live[i];
+        if (!t->rseq || !likely_runs(u, t) || !is_chosen(u, t))
+            continue;
+        uint32_t cpu = rec_look_cpu(u, t);
+        return cpu <= INT_MAX ? (int)cpu : REC_NO_CPU;
+    }
+    return REC_NO_CPU;
+}
+
 /* Stop the target, from the CPU of the thread that most likely runs: from
  * another one, a running thread gets on until its next system call ends. */
 static pr_code
 run_stopped(rec_unwinder *u, int *ret_next, pr_err *err)
 {
-    rec_thread *likely;
-    rec_read read;
-    pr_code code = open_pass(u, &likely, &read, err);
-    if (code != PR_OK)
-        return code;
-    uint32_t cpu = likely ? rec_look_cpu(u, &read) : UINT32_MAX;
-    if (!u->last && cpu <= INT_MAX && (int)cpu != u->cpu) {
-        *ret_next = (int)cpu;
+    int cpu = u->last ? REC_NO_CPU : runners_cpu(u);
+    if (cpu != REC_NO_CPU && cpu != u->cpu) {
+        *ret_next = cpu;
         return PR_OK;
     }
-    code = rec_pause_stop(&u->pause, err);
+    pr_code code = rec_pause_stop(&u->pause, err);
     if (code == PR_OK)
         code = look_at_stopped(u, err);
     rec_pause_resume(&u->pause);
