@@ -8,15 +8,14 @@
  */
 #include "recorder/pause.h"
 
+#include "recorder/procfs.h"
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* Rounds of listing threads until no new one is found. */
 enum { MAX_ROUNDS = 64 };
@@ -34,29 +33,19 @@ trace(int request, pid_t tid, long data)
     return ptrace((enum __ptrace_request)request, tid, NULL, (void *)data);
 }
 
-/* State letter of a thread, 0 if it is gone. */
-static char
-state_of(pid_t pid, pid_t tid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    const char *after = strrchr(text, ')'); /* the name may hold any byte */
-    return after && after[1] == ' ' ? after[2] : '\0';
-}
-
 static bool
 is_gone(pid_t pid, pid_t tid)
 {
-    char state = state_of(pid, tid);
-    return state == 0 || state == 'Z' || state == 'X';
+    rec_stat stat;
+    return !rec_stat_read(pid, tid, &stat) || rec_stat_ended(stat.state);
+}
+
+/* Is it in the kernel, waiting for something that no signal ends? */
+static bool
+is_held(pid_t pid, pid_t tid)
+{
+    rec_stat stat;
+    return rec_stat_read(pid, tid, &stat) && stat.state == 'D';
 }
 
 static bool
@@ -103,7 +92,7 @@ settle(const rec_pause *pause, rec_paused *thread)
     int status;
     pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
     if (got == 0) {
-        if (state_of(pause->pid, thread->tid) == 'D')
+        if (is_held(pause->pid, thread->tid))
             return true;
         do
             got = waitpid(thread->tid, &status, __WALL);

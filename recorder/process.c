@@ -1,20 +1,13 @@
 /*
  * process.c - identity of the target, its threads and children, from /proc.
- *
- * The name of a process or thread may hold any byte, ')' and newline
- * included: what follows it in /proc/PID/stat is found behind the last ')'.
  */
 #include "recorder/process.h"
 
 #include "recorder/memory.h"
 #include "recorder/procfs.h"
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <pyrec/unwinder.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -23,58 +16,8 @@
 
 enum {
     PROC_TEXT = 4096,
-    PF_KTHREAD = 0x00200000, /* linux/sched.h; in field 9 of stat */
-    CHILDREN_MAX = 1 << 22   /* PID_MAX_LIMIT */
+    PF_KTHREAD = 0x00200000 /* linux/sched.h; in field 9 of stat */
 };
-
-/* ---- small files of /proc ---- */
-
-typedef struct stat_line {
-    char state;
-    pid_t parent;
-    uint32_t flags;
-    uint64_t start_time;
-} stat_line;
-
-/* proc_pid_stat(5): fields 3, 4, 9 and 22. */
-static bool
-parse_stat(const char *text, stat_line *ret)
-{
-    const char *p = strrchr(text, ')');
-    if (!p || p[1] != ' ' || !p[2])
-        return false;
-    stat_line s = {.state = p[2]};
-    char *at;
-    p += 3;
-    for (int field = 4; field <= 22; field++) {
-        uint64_t v = strtoull(p, &at, 10);
-        if (at == p)
-            return false;
-        p = at;
-        if (field == 4)
-            s.parent = (pid_t)v;
-        else if (field == 9)
-            s.flags = (uint32_t)v;
-        else if (field == 22)
-            s.start_time = v;
-    }
-    *ret = s;
-    return true;
-}
-
-static bool
-read_stat(pid_t pid, stat_line *ret)
-{
-    char text[PROC_TEXT];
-    return rec_procfs_of(pid, "stat", text, sizeof text, NULL) &&
-           parse_stat(text, ret);
-}
-
-static bool
-has_ended(char state)
-{
-    return state == 'Z' || state == 'X' || state == 'x';
-}
 
 /* ---- program image ---- */
 
@@ -158,11 +101,11 @@ no_process(pid_t pid, pr_err *err)
 
 /* A pid that can be a target: not a thread, a zombie or the kernel's own. */
 static pr_code
-check_kind(pid_t pid, const stat_line *stat, const char *status, pr_err *err)
+check_kind(pid_t pid, const rec_stat *stat, const char *status, pr_err *err)
 {
     char name[64];
     rec_procfs_name(pid, name, sizeof name);
-    if (has_ended(stat->state))
+    if (rec_stat_ended(stat->state))
         return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
                        "process %d (%s) has ended; its parent has not yet "
                        "asked for its status",
@@ -187,11 +130,11 @@ rec_process_open(pid_t pid, rec_process *ret, pr_err *err)
         return no_process(pid, err);
     rec_process p = {.pid = pid};
     p.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    stat_line stat;
+    rec_stat stat;
     char status[PROC_TEXT];
     uint64_t inner;
     pr_code code = PR_OK;
-    if (!read_stat(pid, &stat) ||
+    if (!rec_stat_read(pid, 0, &stat) ||
         !rec_procfs_of(pid, "status", status, sizeof status, NULL))
         code = no_process(pid, err);
     if (code == PR_OK)
@@ -236,8 +179,9 @@ rec_process_check(const rec_process *process)
         if (pidfd_ended(process->pidfd))
             return REC_ENDED;
     } else {
-        stat_line stat;
-        if (!read_stat(process->pid, &stat) || has_ended(stat.state) ||
+        rec_stat stat;
+        if (!rec_stat_read(process->pid, 0, &stat) ||
+            rec_stat_ended(stat.state) ||
             stat.start_time != process->start_time)
             return REC_ENDED;
     }
@@ -255,79 +199,12 @@ rec_process_check(const rec_process *process)
 
 /* ---- threads ---- */
 
-static int
-compare_pids(const void *a, const void *b)
-{
-    pid_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
-
-typedef struct pid_list {
-    pid_t *v;
-    size_t n, cap;
-} pid_list;
-
-static bool
-push_pid(pid_list *list, pid_t pid)
-{
-    if (list->n >= CHILDREN_MAX ||
-        !pr_grow(&list->v, &list->cap, list->n + 1, sizeof *list->v))
-        return false;
-    list->v[list->n++] = pid;
-    return true;
-}
-
-static void
-sort_pids(pid_list *list)
-{
-    if (list->n)
-        qsort(list->v, list->n, sizeof *list->v, compare_pids);
-}
-
-/* The entries of a folder of /proc that are numbers. */
-static pr_code
-list_numbers(const char *path, pid_list *list, pr_err *err)
-{
-    DIR *dir = opendir(path);
-    if (!dir)
-        return PR_FAIL(err, errno == ENOENT ? PR_NO_PROCESS : PR_IO, errno,
-                       PR_NO_OFFSET, "cannot list %s", path);
-    pr_code code = PR_OK;
-    for (struct dirent *e; code == PR_OK && (e = readdir(dir));) {
-        char *end;
-        long id = strtol(e->d_name, &end, 10);
-        if (*end || id <= 0)
-            continue;
-        if (!push_pid(list, (pid_t)id))
-            code = PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
-    }
-    closedir(dir);
-    return code;
-}
-
-static pr_code
-give_pids(pr_code code, pid_list *list, pid_t **ret, size_t *ret_n)
-{
-    if (code != PR_OK) {
-        free(list->v);
-        return code;
-    }
-    sort_pids(list);
-    *ret = list->v;
-    *ret_n = list->n;
-    return PR_OK;
-}
-
 pr_code
 rec_process_threads(pid_t pid, pid_t **ret, size_t *ret_n, pr_err *err)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    pid_list list = {0};
-    pr_code code = list_numbers(path, &list, err);
-    return give_pids(code, &list, ret, ret_n);
+    return rec_procfs_numbers(path, ret, ret_n, err);
 }
 
 pid_t
@@ -354,38 +231,52 @@ rec_process_host_tid(const rec_process *process, uint64_t tid)
 
 /* ---- children ---- */
 
+enum { TAKEN = -1 };
+
+/* Every process there is, and its parent; TAKEN: it was found to descend. */
 typedef struct family {
-    pid_list all;    /* every process there is ... */
-    pid_list parent; /* ... and its parent */
-    pid_list found;
+    pid_t *all, *parent, *found;
+    size_t n, n_found;
 } family;
 
 static pr_code
 read_parents(family *f, pr_err *err)
 {
-    pr_code code = list_numbers("/proc", &f->all, err);
-    for (size_t i = 0; i < f->all.n && code == PR_OK; i++) {
-        stat_line stat;
-        pid_t parent = read_stat(f->all.v[i], &stat) ? stat.parent : 0;
-        if (!push_pid(&f->parent, parent))
-            code = PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    pr_code code = rec_procfs_numbers("/proc", &f->all, &f->n, err);
+    if (code != PR_OK)
+        return code;
+    f->parent = calloc(f->n + 1, sizeof *f->parent);
+    f->found = calloc(f->n + 1, sizeof *f->found);
+    if (!f->parent || !f->found)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    for (size_t i = 0; i < f->n; i++) {
+        rec_stat stat;
+        f->parent[i] = rec_stat_read(f->all[i], 0, &stat) ? stat.parent : 0;
     }
-    return code;
+    return PR_OK;
 }
 
 /* Children of `pid`.  One read of /proc is not one moment: a process may seem
  * to descend from itself, so nobody is taken twice. */
-static pr_code
-take_children(family *f, pid_t pid, pr_err *err)
+static void
+take_children(family *f, pid_t pid)
 {
-    for (size_t i = 0; i < f->all.n; i++) {
-        if (f->parent.v[i] != pid)
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->parent[i] != pid)
             continue;
-        f->parent.v[i] = 0;
-        if (!push_pid(&f->found, f->all.v[i]))
-            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        f->parent[i] = TAKEN;
+        f->found[f->n_found++] = f->all[i];
     }
-    return PR_OK;
+}
+
+/* Whoever was found, in order of pid. */
+static void
+sort_found(family *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++)
+        if (f->parent[i] == TAKEN)
+            f->found[n++] = f->all[i];
 }
 
 pr_code
@@ -394,11 +285,19 @@ rec_child_pids(pid_t pid, int recursive, pid_t **ret, size_t *ret_n,
 {
     family f = {0};
     pr_code code = read_parents(&f, err);
-    if (code == PR_OK)
-        code = take_children(&f, pid, err);
-    for (size_t i = 0; recursive && i < f.found.n && code == PR_OK; i++)
-        code = take_children(&f, f.found.v[i], err);
-    free(f.all.v);
-    free(f.parent.v);
-    return give_pids(code, &f.found, ret, ret_n);
+    if (code == PR_OK) {
+        take_children(&f, pid);
+        for (size_t i = 0; recursive && i < f.n_found; i++)
+            take_children(&f, f.found[i]);
+    }
+    free(f.all);
+    free(f.parent);
+    if (code != PR_OK) {
+        free(f.found);
+        return code;
+    }
+    sort_found(&f);
+    *ret = f.found;
+    *ret_n = f.n_found;
+    return PR_OK;
 }
