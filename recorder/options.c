@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,74 +206,77 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0}};
 
+static const char help[] =
+    "usage: pyrec -p PID -o FILE [options]\n"
+    "       pyrec -o FILE [options] -- COMMAND [argument ...]\n"
+    "       pyrec --dump | --tasks | --gc [--json] -p PID\n"
+    "       pyrec --check PID\n"
+    "Record a running CPython (3.11 to 3.15) into a profile.\n"
+    "\n"
+    "  -p, --pid PID         the process to record\n"
+    "  -o, --output FILE     where the profile goes\n"
+    "  -r, --rate RATE       samples a second: 100, 1khz, 10k "
+    "(default 1khz)\n"
+    "  -d, --duration TIME   0.5, 10s, 2m (default: until the target "
+    "ends)\n"
+    "      --children        each Python child gets a profile of its "
+    "own\n"
+    "  -f, --force           replace FILE if it exists\n"
+    "  -q, --quiet           no status line and no summary\n"
+    "\n"
+    "what is sampled\n"
+    "      --threads WHICH   all, main (of each interpreter), gil "
+    "(its holders)\n"
+    "      --mode MODE       wall, cpu, gil, all, exception: which "
+    "samples are kept\n"
+    "      --keep-idle       keep the samples that the mode would "
+    "drop, too\n"
+    "      --async WHICH     asyncio tasks in the place of threads: "
+    "running, all\n"
+    "                        (3.14+)\n"
+    "      --native          <native> frames where C code calls "
+    "Python\n"
+    "      --no-gc           no <GC> frames while a collection runs\n"
+    "      --gc-events       collections as events (3.15)\n"
+    "      --opcodes         the opcode of each frame\n"
+    "      --max-depth N     frames of a stack (default 4096); the "
+    "middle is left out\n"
+    "\n"
+    "how\n"
+    "      --strategy HOW    auto, colocated (what is not proven is "
+    "lost),\n"
+    "                        remote (never on the target's CPU), "
+    "blocking\n"
+    "      --blocking        stop the target for each sample\n"
+    "      --cache HOW       read-only, anchor (3.15's own: writes 8 "
+    "bytes per sample)\n"
+    "      --realtime        SCHED_FIFO for the sampler\n"
+    "      --fsync           let the file survive a power cut\n"
+    "      --label KEY=VALUE kept in the file; may be repeated\n"
+    "\n"
+    "      --dump            print the stacks of all threads once\n"
+    "      --tasks           print all asyncio tasks once, and who "
+    "awaits whom\n"
+    "      --gc[=TIME]       print the last collections (3.15), and new "
+    "ones each TIME\n"
+    "      --json            as JSON\n"
+    "      --check PID       say whether PID is a Python, and which\n"
+    "      --stats           print the recorder's counters at the "
+    "end\n"
+    "      --debug           tell the whole chain of causes of an "
+    "error\n"
+    "  -V, --version         print the version\n"
+    "  -h, --help            print this help\n"
+    "\n"
+    "exit status: 0 done, 1 failed, 2 usage, 7 no such process, 8 not "
+    "a CPython\nthis program knows, 9 not permitted.  With a command: "
+    "the command's own, 125\nif recording it failed, 126 if it cannot "
+    "be run, 127 if there is none.\n";
+
 const char *
 rec_options_help(void)
 {
-    return "usage: pyrec -p PID -o FILE [options]\n"
-           "       pyrec -o FILE [options] -- COMMAND [argument ...]\n"
-           "       pyrec --dump | --tasks | --gc [--json] -p PID\n"
-           "       pyrec --check PID\n"
-           "Record a running CPython (3.11 to 3.15) into a profile.\n"
-           "\n"
-           "  -p, --pid PID         the process to record\n"
-           "  -o, --output FILE     where the profile goes\n"
-           "  -r, --rate RATE       samples a second: 100, 1khz, 10k "
-           "(default 1khz)\n"
-           "  -d, --duration TIME   0.5, 10s, 2m (default: until the target "
-           "ends)\n"
-           "      --children        each Python child gets a profile of its "
-           "own\n"
-           "  -f, --force           replace FILE if it exists\n"
-           "  -q, --quiet           no status line and no summary\n"
-           "\n"
-           "what is sampled\n"
-           "      --threads WHICH   all, main (of each interpreter), gil "
-           "(its holders)\n"
-           "      --mode MODE       wall, cpu, gil, all, exception: which "
-           "samples are kept\n"
-           "      --keep-idle       keep the samples that the mode would "
-           "drop, too\n"
-           "      --async WHICH     asyncio tasks in the place of threads: "
-           "running, all\n"
-           "                        (3.14+)\n"
-           "      --native          <native> frames where C code calls "
-           "Python\n"
-           "      --no-gc           no <GC> frames while a collection runs\n"
-           "      --gc-events       collections as events (3.15)\n"
-           "      --opcodes         the opcode of each frame\n"
-           "      --max-depth N     frames of a stack (default 4096); the "
-           "middle is left out\n"
-           "\n"
-           "how\n"
-           "      --strategy HOW    auto, colocated (what is not proven is "
-           "lost),\n"
-           "                        remote (never on the target's CPU), "
-           "blocking\n"
-           "      --blocking        stop the target for each sample\n"
-           "      --cache HOW       read-only, anchor (3.15's own: writes 8 "
-           "bytes per sample)\n"
-           "      --realtime        SCHED_FIFO for the sampler\n"
-           "      --fsync           let the file survive a power cut\n"
-           "      --label KEY=VALUE kept in the file; may be repeated\n"
-           "\n"
-           "      --dump            print the stacks of all threads once\n"
-           "      --tasks           print all asyncio tasks once, and who "
-           "awaits whom\n"
-           "      --gc[=TIME]       print the last collections (3.15), and new "
-           "ones each TIME\n"
-           "      --json            as JSON\n"
-           "      --check PID       say whether PID is a Python, and which\n"
-           "      --stats           print the recorder's counters at the "
-           "end\n"
-           "      --debug           tell the whole chain of causes of an "
-           "error\n"
-           "  -V, --version         print the version\n"
-           "  -h, --help            print this help\n"
-           "\n"
-           "exit status: 0 done, 1 failed, 2 usage, 7 no such process, 8 not "
-           "a CPython\nthis program knows, 9 not permitted.  With a command: "
-           "the command's own, 125\nif recording it failed, 126 if it cannot "
-           "be run, 127 if there is none.\n";
+    return help;
 }
 
 static pr_code
@@ -374,66 +378,80 @@ take_value(rec_options *o, int option, const char *text, pr_err *err)
     }
 }
 
-static void
+/* ---- options without a value ---- */
+
+typedef struct flag {
+    int option;
+    size_t offset; /* of a bool in rec_options */
+} flag;
+
+static const flag flags[] = {{'f', offsetof(rec_options, force)},
+                             {'q', offsetof(rec_options, quiet)},
+                             {OPTION_REALTIME, offsetof(rec_options, realtime)},
+                             {OPTION_STATS, offsetof(rec_options, stats)},
+                             {OPTION_DEBUG, offsetof(rec_options, debug)},
+                             {OPTION_JSON, offsetof(rec_options, json)},
+                             {OPTION_CHILDREN, offsetof(rec_options, children)},
+                             {OPTION_FSYNC, offsetof(rec_options, fsync)}};
+
+static bool
 take_flag(rec_options *o, int option)
 {
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].option == option) {
+            *(bool *)((char *)o + flags[i].offset) = true;
+            return true;
+        }
+    return false;
+}
+
+/* What pyrec is to do. */
+static bool
+take_action(rec_options *o, int option)
+{
     switch (option) {
-    case 'f':
-        o->force = true;
-        break;
-    case 'q':
-        o->quiet = true;
-        break;
     case 'h':
         o->action = REC_ACTION_HELP;
-        break;
+        return true;
     case 'V':
         o->action = REC_ACTION_VERSION;
-        break;
-    case OPTION_KEEP_IDLE:
-        o->unwinder.keep_idle = 1;
-        break;
-    case OPTION_NATIVE:
-        o->unwinder.native = 1;
-        break;
-    case OPTION_NO_GC:
-        o->unwinder.gc = 0;
-        break;
-    case OPTION_GC_EVENTS:
-        o->unwinder.gc_events = 1;
-        break;
-    case OPTION_OPCODES:
-        o->unwinder.opcodes = 1;
-        break;
-    case OPTION_BLOCKING:
-        o->unwinder.strategy = REC_BLOCKING;
-        break;
-    case OPTION_REALTIME:
-        o->realtime = true;
-        break;
-    case OPTION_STATS:
-        o->stats = true;
-        break;
-    case OPTION_DEBUG:
-        o->debug = true;
-        break;
+        return true;
     case OPTION_DUMP:
         o->action = REC_ACTION_DUMP;
-        break;
+        return true;
     case OPTION_TASKS:
         o->action = REC_ACTION_TASKS;
-        break;
+        return true;
     case OPTION_GC:
         o->action = REC_ACTION_GC;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* How and what the unwinder looks at. */
+static void
+take_switch(rec_unwinder_opts *u, int option)
+{
+    switch (option) {
+    case OPTION_KEEP_IDLE:
+        u->keep_idle = 1;
         break;
-    case OPTION_JSON:
-        o->json = true;
+    case OPTION_NATIVE:
+        u->native = 1;
         break;
-    case OPTION_CHILDREN:
-        o->children = true;
+    case OPTION_NO_GC:
+        u->gc = 0;
         break;
-    case OPTION_FSYNC:
-        o->fsync = true;
+    case OPTION_GC_EVENTS:
+        u->gc_events = 1;
+        break;
+    case OPTION_OPCODES:
+        u->opcodes = 1;
+        break;
+    case OPTION_BLOCKING:
+        u->strategy = REC_BLOCKING;
         break;
     default:
         break;
@@ -477,7 +495,8 @@ take_option(rec_options *o, int option, char **argv, pr_err *err)
     }
     if (optarg)
         return take_value(o, option, optarg, err);
-    take_flag(o, option);
+    if (!take_flag(o, option) && !take_action(o, option))
+        take_switch(&o->unwinder, option);
     return PR_OK;
 }
 
