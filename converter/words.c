@@ -45,6 +45,10 @@ conv_count_name(uint32_t kind)
         [PR_COUNT_RETRIES] = "retries",
         [PR_COUNT_HOPS] = "hops",
         [PR_COUNT_TRUNCATED] = "truncated",
+        [PR_COUNT_DEGRADED] = "degraded",
+        [PR_COUNT_GC_LOST] = "gc_lost",
+        [PR_COUNT_CHILDREN] = "children",
+        [PR_COUNT_CHILDREN_GONE] = "children_gone",
     };
     return kind < PR_COUNT_KINDS ? names[kind] : NULL;
 }

@@ -49,6 +49,8 @@ typedef struct entry {
     uint64_t words; /* hash of its own words ... */
     uint64_t hash;  /* ... and of all it says */
     bool stale;     /* to be read again */
+    bool degraded;  /* its names or lines could not be read: its frames are
+                     * good for this tick only */
     uint64_t *copy; /* thread-local instructions (free-threaded 3.14+) */
     size_t n_copies;
 } entry;
@@ -74,7 +76,7 @@ struct rec_codes {
     uint64_t code_type; /* address of PyCode_Type, once seen */
     uint64_t tick, generation;
     size_t cost;
-    uint64_t hits, misses, invalidations;
+    uint64_t hits, misses, invalidations, degraded;
 };
 
 /* ---- life ---- */
@@ -145,6 +147,12 @@ rec_codes_tick(rec_codes *c, uint64_t generation)
     c->generation = generation;
 }
 
+uint64_t
+rec_codes_degraded(const rec_codes *c)
+{
+    return c->degraded;
+}
+
 void
 rec_codes_counts(const rec_codes *c, uint64_t *ret_hits, uint64_t *ret_misses,
                  uint64_t *ret_invalidations)
@@ -184,7 +192,7 @@ rec_codes_find(rec_codes *c, uint64_t address)
     if (!e || e->stale)
         return NULL;
     uint64_t age = c->tick - e->since;
-    if ((e->code.degraded && age > 0) ||
+    if ((e->degraded && age > 0) ||
         (c->layout->interp.code_generation == REC_ABSENT &&
          age >= RECHECK_TICKS))
         return NULL;
@@ -274,7 +282,7 @@ read_name(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
     pr_code code = rec_object_str(c->layout, memory, address, NAME_MAX_POINTS,
                                   &bytes, &len, &why);
     if (is_bearable(code)) {
-        e->code.degraded = true;
+        e->degraded = true;
         return rec_told_string(&c->names, unknown, sizeof unknown - 1, ret,
                                err);
     }
@@ -303,7 +311,7 @@ read_lines(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
         code = rec_lines_init(&e->lines, bytes, len, e->first_line, &why);
     }
     if (is_bearable(code)) {
-        e->code.degraded = true;
+        e->degraded = true;
         return PR_OK;
     }
     if (code != PR_OK && err)
@@ -391,7 +399,7 @@ replace_entry(rec_codes *c, entry *old, entry *fresh)
 {
     fresh->code.index = old->code.index;
     /* of a degraded object no frame was kept */
-    bool same = old->code.degraded || old->hash == fresh->hash;
+    bool same = old->degraded || old->hash == fresh->hash;
     c->cost += rec_lines_cost(&fresh->lines);
     release_entry(c, old);
     *old = *fresh;
@@ -428,8 +436,8 @@ add_entry(rec_codes *c, entry *fresh, const rec_code **ret, pr_err *err)
 static bool
 is_unchanged(const entry *old, const entry *fresh)
 {
-    return old && !old->stale && !old->code.degraded &&
-           old->words == fresh->words && old->looks < FULL_EVERY;
+    return old && !old->stale && !old->degraded && old->words == fresh->words &&
+           old->looks < FULL_EVERY;
 }
 
 pr_code
@@ -552,16 +560,17 @@ rec_codes_frame(rec_codes *c, const rec_code *code, uint64_t instr_ptr,
         opcode = PR_NO_OPCODE;
     memo_key key = {{code->index, unit, 0, opcode}, c};
     uint64_t hash = pr_mix64((uint64_t)code->index << 32 ^ unit) ^ opcode;
-    uint32_t i = e->code.degraded
+    uint32_t i = e->degraded
                      ? PR_TABLE_NONE
                      : pr_table_find(&c->by_instruction, hash, same_memo, &key);
     if (i != PR_TABLE_NONE) {
         *ret = c->memo[i].id;
         return PR_OK;
     }
+    c->degraded += e->degraded;
     pr_frame frame = frame_at(e, unit, opcode);
     pr_code r = rec_told_frame(&c->names, &frame, &key.memo.id, err);
-    if (r == PR_OK && !e->code.degraded)
+    if (r == PR_OK && !e->degraded)
         r = keep_memo(c, key.memo, hash, err);
     if (r == PR_OK)
         *ret = key.memo.id;

@@ -23,8 +23,6 @@ typedef struct rec_code {
     uint32_t frame_words;   /* co_framesize: the size of a frame on the data
                              * stack, in 8-byte words */
     uint32_t index;         /* in the cache */
-    bool degraded; /* its names or lines could not be read: its frames are
-                    * good for this tick only */
 } rec_code;
 
 pr_code rec_codes_new(const rec_layout *layout, pr_sink *sink, bool opcodes,
@@ -60,6 +58,11 @@ pr_code rec_codes_synthetic(rec_codes *codes, const char *file,
 /* Begin a tick: `generation` of the interpreters summed (0 on versions
  * without).  Empties the cache when it moved. */
 void rec_codes_tick(rec_codes *codes, uint64_t generation);
+
+/* Frames that were told without their name, or with the line of `def` only,
+ * because the target's memory did not show more.  Such a code object is read
+ * again in the next tick. */
+uint64_t rec_codes_degraded(const rec_codes *codes);
 
 void rec_codes_reset(rec_codes *codes);
 void rec_codes_counts(const rec_codes *codes, uint64_t *ret_hits,

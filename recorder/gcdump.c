@@ -14,6 +14,7 @@ typedef struct printer {
     pr_sink sink;
     FILE *to;
     bool json;
+    uint64_t lost; /* as told last */
 } printer;
 
 static void
@@ -54,6 +55,22 @@ take_gc(pr_sink *sink, const pr_gc_event *event, pr_err *err)
     return PR_OK;
 }
 
+/* Collections that were overwritten before they were read, as soon as there
+ * are more of them: who watches for hours ends with a signal. */
+static void
+print_lost(printer *p, uint64_t lost)
+{
+    if (lost == p->lost)
+        return;
+    p->lost = lost;
+    if (p->json)
+        fprintf(p->to, "{\"lost\":%" PRIu64 "}\n", lost);
+    else
+        fprintf(p->to,
+                "%" PRIu64 " so far were overwritten before they were read\n",
+                lost);
+}
+
 /* List the interpreters, which may change meanwhile. */
 static pr_code
 list(rec_threads_table *table, pr_err *err)
@@ -72,6 +89,7 @@ poll_once(rec_watch *watch, rec_threads_table *table, printer *p, pr_err *err)
     pr_code code = list(table, err);
     if (code == PR_OK)
         code = rec_watch_poll(watch, table, 0, &p->sink, err);
+    print_lost(p, rec_watch_lost(watch));
     if (code == PR_OK && (fflush(p->to) != 0 || ferror(p->to)))
         code = PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
                        "cannot write the collections");
@@ -102,10 +120,6 @@ poll_all(const rec_process *process, rec_threads_table *table, printer *p,
             break;
         code = poll_once(&watch, table, p, err);
     }
-    uint64_t lost = rec_watch_lost(&watch);
-    if (code == PR_OK && lost && !p->json)
-        fprintf(p->to, "%" PRIu64 " were overwritten before they were read\n",
-                lost);
     rec_watch_release(&watch);
     return code;
 }
@@ -134,7 +148,7 @@ rec_gcdump_process(pid_t pid, FILE *to, bool json, uint64_t every_ns,
                    pr_err *err)
 {
     static const pr_sink_ops ops = {.gc = take_gc};
-    printer p = {{&ops}, to, json};
+    printer p = {{&ops}, to, json, 0};
     rec_process process;
     rec_memory memory;
     pr_code code = rec_process_open(pid, &process, err);

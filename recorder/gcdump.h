@@ -12,7 +12,8 @@
 
 /* Write what the rings of all interpreters hold, as a table or one line of
  * JSON each.  every_ns > 0: go on, that often, with what is new, until the
- * process ends.  Codes as rec_unwinder_open(). */
+ * process ends; whenever collections were overwritten before they were read, a
+ * line says how many so far ({"lost":N}).  Codes as rec_unwinder_open(). */
 pr_code rec_gcdump_process(pid_t pid, FILE *to, bool json, uint64_t every_ns,
                            pr_err *err);
 

@@ -761,6 +761,10 @@ rec_tick_flush(rec_unwinder *u, pr_err *err)
 pr_code
 rec_unwinder_tell_counts(rec_unwinder *u, pr_err *err)
 {
+    rec_count_set(&u->teller.counts, PR_COUNT_DEGRADED,
+                  rec_codes_degraded(u->codes));
+    rec_count_set(&u->teller.counts, PR_COUNT_GC_LOST,
+                  rec_watch_lost(&u->watch));
     pr_code code = rec_tick_flush(u, err);
     return code == PR_OK ? rec_teller_counts(&u->teller, &u->table, err) : code;
 }

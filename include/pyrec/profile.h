@@ -125,6 +125,10 @@ typedef enum pr_count_kind {
     PR_COUNT_RETRIES = 20,
     PR_COUNT_HOPS = 21,      /* changes of the sampling CPU */
     PR_COUNT_TRUNCATED = 22, /* samples whose stack was cut at the limit */
+    PR_COUNT_DEGRADED = 23,  /* process only: frames without name or lines */
+    PR_COUNT_GC_LOST = 24,   /* process only: collections, overwritten unread */
+    PR_COUNT_CHILDREN = 25,  /* process only: seen, descendants included */
+    PR_COUNT_CHILDREN_GONE = 26, /* of them: ended before they were looked at */
     PR_COUNT_KINDS = 32
 } pr_count_kind;
 

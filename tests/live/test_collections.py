@@ -11,7 +11,7 @@ PYTHON = live.PYTHONS["3.15"]
 
 def full_collections(text):
     events = [json.loads(line) for line in text.splitlines()]
-    return [event for event in events if event["generation"] == 2]
+    return [event for event in events if event.get("generation") == 2]
 
 
 @live.once
@@ -51,6 +51,34 @@ def new_collections_are_printed_as_they_come():
         watcher.stdout.close()
         expect(watcher.wait() == 0, "status %d", watcher.returncode)
         expect(rest == "", "%s after its end", rest)
+
+
+@live.once
+def collections_that_were_overwritten_are_counted():
+    if not PYTHON:
+        raise live.Skip("no Python 3.15 here")
+    more = 50
+    with live.Target(PYTHON, "collector.py") as target:
+        watcher = subprocess.Popen(
+            [live.PYREC, "--gc=0.1", "--json", "-p", str(target.pid)],
+            stdout=subprocess.PIPE, text=True)
+        told = []
+        lost = 0
+        while not told or told[-1] < target.portrait["times"] + 1:
+            told += [event["collections"] for event in
+                     full_collections(watcher.stdout.readline())]
+        target.process.stdin.write(b"go on\n" * more)
+        target.process.stdin.flush()
+        while told[-1] < target.portrait["times"] + 1 + more or \
+                told[-1] - told[0] + 1 > len(told) + lost:
+            line = watcher.stdout.readline()
+            lost = json.loads(line).get("lost", lost)
+            told += [event["collections"] for event in full_collections(line)]
+        target.end()
+        watcher.stdout.close()
+        expect(watcher.wait() == 0, "status %d", watcher.returncode)
+    expect(lost > 0 and len(told) + lost == told[-1] - told[0] + 1,
+           "%d lost of %s", lost, told)
 
 
 @live.once
