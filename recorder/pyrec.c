@@ -87,21 +87,58 @@ fail(const pr_err *err, const rec_options *options)
 
 /* ---- the summary ---- */
 
+static const char *
+why_missed(const rec_report *t, const rec_options *options)
+{
+    uint64_t in_gaps = t->sampler.gaps.ns / options->period_ns;
+    uint64_t others = t->missed > in_gaps ? t->missed - in_gaps : 0;
+    if (t->missed_queue)
+        return ", writing was too slow (a lower --rate helps)";
+    if (rec_percent(others, t->missed + t->ticks) > 1 && !options->realtime)
+        return ", its CPU was busy (--realtime helps)";
+    return "";
+}
+
+/* Spans of time in which there are no samples, or nothing but equal ones. */
+static void
+print_spans(const rec_report *t)
+{
+    const rec_spans *gaps = &t->sampler.gaps, *stood = &t->sampler.stood;
+    if (gaps->n)
+        fprintf(stderr,
+                "pyrec: warning: nothing could be sampled for %.1f s in all, "
+                "%" PRIu64 " time%s\n",
+                (double)gaps->ns / 1e9, gaps->n, gaps->n == 1 ? "" : "s");
+    if (stood->n)
+        fprintf(stderr,
+                "pyrec: the target or the machine stood still for %.1f s in "
+                "all, %" PRIu64 " time%s\n",
+                (double)stood->ns / 1e9, stood->n, stood->n == 1 ? "" : "s");
+}
+
 static void
 print_losses(const rec_report *t, const rec_options *options)
 {
-    if (t->missed) {
-        double share = rec_percent(t->missed, t->missed + t->ticks);
+    if (t->missed)
         fprintf(stderr, "pyrec: %" PRIu64 " ticks missed (%.2f %%)%s\n",
-                t->missed, share,
-                t->missed_queue ? ", writing was too slow"
-                : share > 1 && !options->realtime
-                    ? ", its CPU was busy (--realtime helps)"
-                    : "");
-    }
+                t->missed, rec_percent(t->missed, t->missed + t->ticks),
+                why_missed(t, options));
+    print_spans(t);
     if (t->truncated)
-        fprintf(stderr, "pyrec: %" PRIu64 " stacks cut at the limit of depth\n",
+        fprintf(stderr,
+                "pyrec: %" PRIu64 " stacks cut at the limit of depth "
+                "(--max-depth)\n",
                 t->truncated);
+    if (t->degraded)
+        fprintf(stderr,
+                "pyrec: %" PRIu64 " frames without their name or line: it "
+                "could not be read\n",
+                t->degraded);
+    if (t->gc_lost)
+        fprintf(stderr,
+                "pyrec: %" PRIu64 " collections were overwritten before they "
+                "were read\n",
+                t->gc_lost);
     /* stacks of tasks are never proven: no news */
     bool async = options->unwinder.async_mode != REC_ASYNC_OFF;
     double doubtful = rec_percent(t->lost + (async ? 0 : t->unproven),

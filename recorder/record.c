@@ -266,6 +266,8 @@ count_up(const rec_record *r, rec_report *t)
     t->retries = rec_tick_total(u, PR_COUNT_RETRIES);
     t->hops = rec_tick_total(u, PR_COUNT_HOPS);
     t->truncated = rec_tick_total(u, PR_COUNT_TRUNCATED);
+    t->degraded = rec_tick_total(u, PR_COUNT_DEGRADED);
+    t->gc_lost = rec_tick_total(u, PR_COUNT_GC_LOST);
     t->lost = 0;
     for (int kind = PR_COUNT_LOST_TORN; kind <= PR_COUNT_LOST_OTHER; kind++)
         t->lost += rec_tick_total(u, (pr_count_kind)kind);

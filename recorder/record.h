@@ -15,6 +15,7 @@ typedef struct rec_record rec_record; /* opaque */
 typedef struct rec_report {
     uint64_t proven, sleeping, unproven, stopped, lost;
     uint64_t ticks, missed, missed_queue, late, retries, hops, truncated;
+    uint64_t degraded, gc_lost;
     uint64_t wall_ns;
     rec_sampler_report sampler;
     pf_writer_stats written;

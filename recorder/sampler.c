@@ -23,6 +23,7 @@ enum {
     SLEEP_MAX_NS = 100000000, /* a stop is seen this late at low rates */
     POLL_BELOW_NS = 50000,    /* periods too short to sleep through */
     SLICE_NS = 100000,
+    STALL_LEAST_NS = 100000000,
     REALTIME_PRIORITY = 1
 };
 
@@ -51,6 +52,19 @@ rec_schedule_next(const rec_schedule *s, uint64_t tick, uint64_t now_ns)
     return passed / s->period_ns + (passed % s->period_ns != 0);
 }
 
+uint64_t
+rec_schedule_present(const rec_schedule *s, uint64_t now_ns)
+{
+    return now_ns > s->start_ns ? (now_ns - s->start_ns) / s->period_ns : 0;
+}
+
+uint64_t
+rec_schedule_stall_ns(const rec_schedule *s)
+{
+    uint64_t ten = 10 * s->period_ns;
+    return ten > STALL_LEAST_NS ? ten : STALL_LEAST_NS;
+}
+
 /* ---- the parts ---- */
 
 typedef struct seat {
@@ -74,7 +88,12 @@ struct rec_sampler {
     pthread_mutex_t ending; /* guards cpu_ns */
     /* of who has the baton */
     uint64_t tick;
-    int pass; /* of the tick; 0: none is under way */
+    int pass;            /* of the tick; 0: none is under way */
+    uint64_t begun_ns;   /* when the present tick was */
+    uint64_t sampled_ns; /* up to here nothing held up the sampling */
+    bool starved;        /* since then the queue had no room */
+    rec_spans gaps;
+    rec_standstill standstill;
     uint64_t flushed_us;
     uint64_t cpu_ns; /* added by each thread that ends */
     uint64_t end_ns;
@@ -175,6 +194,35 @@ end(rec_sampler *s, pr_code result)
     s->end_ns = now_ns();
 }
 
+/* After a stall the present tick is the first to be attempted: samples told
+ * at the time of an earlier one would lie in what was missed. */
+static void
+skip_overdue(rec_sampler *s, uint64_t now)
+{
+    uint64_t present = rec_schedule_present(&s->schedule, now);
+    if (present <= s->tick)
+        return;
+    rec_tick_count(s->unwinder, PR_COUNT_MISSED, present - s->tick);
+    s->tick = present;
+}
+
+/* Sampling goes on at to_ns.  Tell the gap if it was held up. */
+static pr_code
+tell_gap(rec_sampler *s, uint64_t to_ns)
+{
+    uint64_t from_ns = s->sampled_ns;
+    const char *text =
+        s->starved ? "writing was too slow" : "the sampler was held up";
+    s->starved = false;
+    if (to_ns < from_ns + rec_schedule_stall_ns(&s->schedule))
+        return PR_OK;
+    s->gaps.n++;
+    s->gaps.ns += to_ns - from_ns;
+    pr_mark mark = {PR_MARK_GAP, to_us(s, from_ns), to_us(s, to_ns), text,
+                    strlen(text)};
+    return PR_SINK_CALL(s->queue, mark, &mark, &s->error);
+}
+
 /* Wait for the next tick and begin it.  False: the sampler has ended. */
 static bool
 begin_tick(rec_sampler *s)
@@ -189,8 +237,11 @@ begin_tick(rec_sampler *s)
         end(s, PR_OK);
         return false;
     }
+    s->begun_ns = now;
     if (now - due > s->schedule.period_ns / 2)
         rec_tick_count(s->unwinder, PR_COUNT_LATE, 1);
+    if (now - due >= rec_schedule_stall_ns(&s->schedule))
+        skip_overdue(s, now);
     return true;
 }
 
@@ -213,27 +264,56 @@ end_tick(rec_sampler *s)
         rec_tick_count(s->unwinder, PR_COUNT_MISSED, next - s->tick - 1);
     s->tick = next;
     s->pass = 0;
+    /* a tick that took so long lies in the gap */
+    bool stalled = now - s->begun_ns >= rec_schedule_stall_ns(&s->schedule);
+    if (!s->starved)
+        s->sampled_ns = stalled ? s->begun_ns : now;
     uint64_t now_us = to_us(s, now);
-    if (now_us - s->flushed_us >= REC_FLUSH_US) {
-        pr_code code = flush(s, now_us);
-        if (code != PR_OK)
-            end(s, code);
+    pr_code code =
+        rec_standstill_tick(&s->standstill, now_us, s->queue, &s->error);
+    if (code == PR_OK && now_us - s->flushed_us >= REC_FLUSH_US)
+        code = flush(s, now_us);
+    if (code != PR_OK)
+        end(s, code);
+}
+
+/* What lasts when the sampling ends. */
+static void
+tell_last_marks(rec_sampler *s)
+{
+    pr_code code = tell_gap(s, s->end_ns);
+    if (code == PR_OK)
+        code = rec_standstill_end(&s->standstill, s->queue, &s->error);
+    if (s->result == PR_OK)
+        s->result = code;
+}
+
+/* Before the first pass of a tick.  False: it is missed, or all is over. */
+static bool
+attempt(rec_sampler *s)
+{
+    if (rec_queue_free(s->queue) < rec_queue_size(s->queue) / 4) {
+        rec_tick_count(s->unwinder, PR_COUNT_MISSED, 1);
+        rec_tick_count(s->unwinder, PR_COUNT_MISSED_QUEUE, 1);
+        s->starved = true;
+        return false;
     }
+    uint64_t grid = rec_schedule_grid(&s->schedule, s->tick);
+    pr_code code = tell_gap(s, grid);
+    if (code != PR_OK) {
+        end(s, code);
+        return false;
+    }
+    rec_tick_begin(s->unwinder, to_us(s, grid));
+    return true;
 }
 
 /* Work on the present tick.  Returns the CPU on which it goes on. */
 static int
 work(rec_sampler *s, int cpu, bool last)
 {
-    if (s->pass == 0) {
-        if (rec_queue_free(s->queue) < rec_queue_size(s->queue) / 4) {
-            rec_tick_count(s->unwinder, PR_COUNT_MISSED, 1);
-            rec_tick_count(s->unwinder, PR_COUNT_MISSED_QUEUE, 1);
-            return REC_NO_CPU;
-        }
-        uint64_t grid = rec_schedule_grid(&s->schedule, s->tick);
-        rec_tick_begin(s->unwinder, to_us(s, grid));
-    }
+    if (s->pass == 0 && !attempt(s))
+        return REC_NO_CPU;
     int next = REC_NO_CPU;
     pr_code code = rec_tick_pass(s->unwinder, cpu, last, &next, &s->error);
     if (code != PR_OK) {
@@ -290,6 +370,7 @@ lead(rec_sampler *s, const seat *self)
         if (!s->ended)
             end_tick(s);
     }
+    tell_last_marks(s);
     return NULL;
 }
 
@@ -396,7 +477,9 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     pr_code code = rec_tick_prepare(unwinder, err);
     if (code == PR_OK)
         code = make_seats(s, err);
-    s->tick = rec_schedule_next(&s->schedule, 0, now_ns());
+    rec_standstill_init(&s->standstill, rec_unwinder_target(unwinder)->pid);
+    s->sampled_ns = now_ns();
+    s->tick = rec_schedule_next(&s->schedule, 0, s->sampled_ns);
     int home = opts->pinned ? sched_getcpu() : REC_NO_CPU;
     seat *first = code == PR_OK ? seat_of(s, home) : NULL;
     if (code == PR_OK && !first) {
@@ -446,8 +529,8 @@ rec_sampler_join(rec_sampler *s, rec_sampler_report *ret, pr_err *err)
         if (s->seat[i].made)
             pthread_join(s->seat[i].thread, NULL);
     pr_code code = s->result;
-    *ret =
-        (rec_sampler_report){s->policy, has_strayed(s), s->cpu_ns, s->end_ns};
+    *ret = (rec_sampler_report){s->policy, has_strayed(s), s->cpu_ns,
+                                s->end_ns, s->gaps,        s->standstill.spans};
     if (code != PR_OK && err && err->code == PR_OK)
         *err = s->error;
     release(s);

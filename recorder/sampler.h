@@ -7,9 +7,8 @@
 #ifndef RECORDER_SAMPLER_H
 #define RECORDER_SAMPLER_H
 
-#include <pyrec/sink.h>
+#include "recorder/standstill.h"
 #include <pyrec/unwinder.h>
-#include <stdbool.h>
 
 /* ---- the schedule: pure functions of time ---- */
 
@@ -26,6 +25,13 @@ uint64_t rec_schedule_due(const rec_schedule *schedule, uint64_t tick);
  * for a stall.  Those in between are missed. */
 uint64_t rec_schedule_next(const rec_schedule *schedule, uint64_t tick,
                            uint64_t now_ns);
+
+/* The last tick whose grid is not later than now_ns. */
+uint64_t rec_schedule_present(const rec_schedule *schedule, uint64_t now_ns);
+
+/* Ticks that are this late, or this long without one, are a gap: ten periods,
+ * and at least a tenth of a second. */
+uint64_t rec_schedule_stall_ns(const rec_schedule *schedule);
 
 /* ---- the sampler ---- */
 
@@ -60,6 +66,8 @@ typedef struct rec_sampler_report {
     bool strayed;       /* some CPU of the target is not ours to run on */
     uint64_t cpu_ns;    /* that they used */
     uint64_t end_ns;    /* CLOCK_MONOTONIC when the last tick was over */
+    rec_spans gaps;     /* nothing could be sampled */
+    rec_spans stood;    /* the target or the machine stood still */
 } rec_sampler_report;
 
 /* Wait for its end and free it.  PR_OK: the duration is over or it was

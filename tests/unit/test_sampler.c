@@ -90,6 +90,28 @@ a_stall_is_skipped_and_not_made_up_for(void **state)
 }
 
 static void
+the_present_tick_is_never_in_the_future_nor_overtaken(void **state)
+{
+    (void)state;
+    assert_int_equal(rec_schedule_present(&khz, 0), 0);
+    for (uint64_t now = khz.start_ns; now < khz.start_ns + 50000000;
+         now += 333333) {
+        uint64_t present = rec_schedule_present(&khz, now);
+        assert_true(rec_schedule_grid(&khz, present) <= now);
+        assert_true(rec_schedule_grid(&khz, present + 1) > now);
+    }
+}
+
+static void
+a_stall_is_ten_ticks_and_at_least_a_tenth_of_a_second(void **state)
+{
+    (void)state;
+    rec_schedule slow = {0, 250000000, 1};
+    assert_int_equal(rec_schedule_stall_ns(&khz), 100000000);
+    assert_int_equal(rec_schedule_stall_ns(&slow), 2500000000);
+}
+
+static void
 the_shortest_period_has_a_schedule(void **state)
 {
     (void)state;
@@ -108,6 +130,8 @@ main(void)
         cmocka_unit_test(seeds_give_different_schedules),
         cmocka_unit_test(the_next_tick_is_the_next_number_if_there_is_time),
         cmocka_unit_test(a_stall_is_skipped_and_not_made_up_for),
+        cmocka_unit_test(the_present_tick_is_never_in_the_future_nor_overtaken),
+        cmocka_unit_test(a_stall_is_ten_ticks_and_at_least_a_tenth_of_a_second),
         cmocka_unit_test(the_shortest_period_has_a_schedule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
