@@ -221,7 +221,7 @@ feed_all(conv_sources *s, const conv_opts *opts, conv_merge *merge,
         if (merge)
             conv_merge_next(merge, s->item[i].shift_us, s->item[i].process);
         pr_code rc = replay(&s->item[i], opts, &progress, sink, samples, &err);
-        if (rc != PR_OK && s->n > 1)
+        if (rc == PR_INCOMPARABLE) /* with those before it */
             pr_err_wrap(&err, "'%s'", s->item[i].path);
         if (!partial(rc)) {
             *ret_err = err;

@@ -142,7 +142,7 @@ pr_err_format(const pr_err *err, char *buf, size_t size)
 {
     char at[40] = "";
     if (err->offset != PR_NO_OFFSET)
-        snprintf(at, sizeof at, " at byte %" PRIu64, err->offset);
+        snprintf(at, sizeof at, " (at byte %" PRIu64 ")", err->offset);
     return snprintf(buf, size, "%s%s%s%s%s%s",
                     err->what[0] ? err->what : pr_code_text(err->code), at,
                     err->sys ? ": " : "", err->sys ? strerror(err->sys) : "",

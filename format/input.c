@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
@@ -33,7 +35,12 @@ pf_input_open(const char *path, pf_input *ret, pr_err *err)
                          "a file first");
         return PR_USAGE;
     }
-    *ret = (pf_input){fd, (uint64_t)st.st_size};
+    char *copy = strdup(path);
+    if (!copy) {
+        close(fd);
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "name of the input");
+    }
+    *ret = (pf_input){fd, (uint64_t)st.st_size, copy};
     return PR_OK;
 }
 
@@ -43,6 +50,8 @@ pf_input_close(pf_input *in)
     if (in->fd >= 0)
         close(in->fd);
     in->fd = -1;
+    free(in->path);
+    in->path = NULL;
 }
 
 pr_code
@@ -58,7 +67,8 @@ pf_input_read(const pf_input *in, uint64_t at, void *buf, size_t n, pr_err *err)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return PR_FAIL(err, PR_IO, errno, at + done, "cannot read");
+            return PR_FAIL(err, PR_IO, errno, at + done, "cannot read '%s'",
+                           in->path);
         if (got == 0)
             return PR_FAIL(err, PR_CUT, 0, at + done,
                            "the file became shorter while it was read");

@@ -15,9 +15,10 @@
 typedef struct pf_input {
     int fd;
     uint64_t size; /* when it was opened: what is appended later is not seen */
+    char *path;    /* as the caller gave it */
 } pf_input;
 
-/* PR_IO, or PR_USAGE for what is no regular file. */
+/* PR_IO, PR_NOMEM, or PR_USAGE for what is no regular file. */
 pr_code pf_input_open(const char *path, pf_input *ret, pr_err *err);
 void pf_input_close(pf_input *in);
 

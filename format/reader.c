@@ -14,7 +14,7 @@
 static pr_code
 refuse_foreign(const uint8_t *start, size_t n, pr_err *err)
 {
-    pr_err_set(err, PR_FOREIGN, 0, 0, "not a profile: it is %s",
+    pr_err_set(err, PR_FOREIGN, 0, PR_NO_OFFSET, "not a profile: it is %s",
                pf_foreign_name(start, n));
     pr_err_hint(err, "profiles are written by pyrec, or by python3.15 -m "
                      "profiling.sampling with --binary");
@@ -189,7 +189,7 @@ pf_reader_open(const char *path, pf_reader **ret, pr_err *err)
     pr_code code = pf_input_open(path, &r->in, err);
     if (code == PR_OK) {
         code = open_parts(r, err);
-        if (code != PR_OK)
+        if (code != PR_IO) /* which names the file itself */
             pr_err_wrap(err, "'%s'", path);
     }
     if (code != PR_OK) {

@@ -358,8 +358,8 @@ pf_reader_replay(pf_reader *r, const pf_replay_opts *opts, pr_sink *sink,
         *ret_samples = p.decoder.told;
     pf_decoder_release(&p.decoder);
     if (code == PR_OK && r->fault.code != PR_OK)
-        return PR_FAIL(err, r->fault.code, 0, r->fault.offset, "%s",
-                       r->fault.what);
+        return PR_FAIL(err, r->fault.code, 0, r->fault.offset, "'%.120s': %s",
+                       r->in.path, r->fault.what);
     return code;
 }
 

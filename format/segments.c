@@ -246,7 +246,7 @@ check_ending(pf_reader *r, pr_err *err)
     uint64_t at = r->index.end, end = at + ENDING_SIZE, sum;
     if (r->in.size < end) {
         pf_fault_add(r, PR_CUT, r->in.size,
-                     "the last %" PRIu64 " bytes are missing; no sample is",
+                     "the last %" PRIu64 " bytes are missing, but no sample",
                      end - r->in.size);
         return PR_OK;
     }
@@ -259,7 +259,7 @@ check_ending(pf_reader *r, pr_err *err)
         return code;
     if (sum != r->index.end_check) {
         pf_fault_add(r, PR_DAMAGED, at,
-                     "statistics or footer are damaged; no sample is");
+                     "statistics or footer are damaged, but no sample");
         return PR_OK;
     }
     return pf_footer_read(&r->in, end, r->swapped, &r->footer, err);
@@ -274,7 +274,7 @@ check_parts(pf_reader *r, bool *ret_tables, pr_err *err)
                           r->index.header_check &&
                       r->header.string_table == r->index.region_end;
     if (!r->header_known)
-        pf_fault_add(r, PR_DAMAGED, 0, "the header is damaged; no sample is");
+        pf_fault_add(r, PR_DAMAGED, 0, "the header is damaged, but no sample");
     pr_code code = check_ending(r, err);
     if (code == PR_OK)
         code =
@@ -283,7 +283,7 @@ check_parts(pf_reader *r, bool *ret_tables, pr_err *err)
         return code;
     if (sum != r->index.tables_check)
         pf_fault_add(r, PR_DAMAGED, r->index.region_end,
-                     "the tables of names are damaged; no sample is");
+                     "the tables of names are damaged, but no sample");
     *ret_tables = r->header_known && sum == r->index.tables_check &&
                   r->footer.file_size != 0;
     return PR_OK;
@@ -378,11 +378,11 @@ judge_end(pf_reader *r, const pf_search *search, uint64_t at)
     uint64_t tables = r->header.string_table;
     if (tables == 0 && !search->damaged && at == r->in.size)
         pf_fault_add(r, PR_CUT, at,
-                     "the recording was not finished; all is there up to its "
+                     "the recording is not finished; all is there up to its "
                      "last checkpoint");
     else if (tables == 0 && !search->damaged)
         pf_fault_add(r, PR_CUT, at,
-                     "the recording was not finished: %" PRIu64
+                     "the recording is not finished: %" PRIu64
                      " bytes behind the last checkpoint are of no use",
                      r->in.size - at);
     else if (tables == 0)
@@ -397,7 +397,7 @@ judge_end(pf_reader *r, const pf_search *search, uint64_t at)
                      tables > at ? tables - at : at - tables);
     else if (r->footer.file_size == r->in.size)
         pf_fault_add(r, PR_DAMAGED, at,
-                     "the index of the file is damaged; no sample is");
+                     "the index of the file is damaged, but no sample");
     else
         pf_fault_add(r, PR_CUT, r->in.size,
                      "the file ends in its tables; no sample is missing");

@@ -45,7 +45,7 @@ refuse_offsets(const pf_reader *r, pr_err *err)
     }
     if (strings == 0)
         return PR_FAIL(err, PR_CUT, 0, r->in.size,
-                       "the recording was not finished and has no whole "
+                       "the recording is not finished and has no whole "
                        "checkpoint: nothing can be had from it");
     if (strings <= frames && frames > r->in.size) {
         pr_err_set(err, PR_CUT, 0, r->in.size,

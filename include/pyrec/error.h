@@ -99,7 +99,7 @@ const char *pr_code_name(pr_code code);
 const char *pr_code_text(pr_code code);
 int pr_exit_status(pr_code code);
 
-/* "what at byte N: strerror; hint" in one line, without a newline.
+/* "what (at byte N): strerror; hint" in one line, without a newline.
  * Returns the length it would have had, as snprintf does. */
 int pr_err_format(const pr_err *err, char *buf, size_t size);
 

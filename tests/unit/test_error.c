@@ -22,7 +22,7 @@ the_first_failure_wins(void **state)
     pr_err_hint(&err, "two");
     char line[600];
     pr_err_format(&err, line, sizeof line);
-    assert_string_equal(line, "first at byte 7; one");
+    assert_string_equal(line, "first (at byte 7); one");
     assert_int_equal(err.code, PR_CUT);
 }
 
