@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const conv_target *const targets[] = {
@@ -147,6 +148,26 @@ write_model(conv_sources *sources, const conv_target *target,
 
 /* ---- interface ---- */
 
+/* An input stays as it is, even with force. */
+static pr_code
+refuse_input(const char *const *input, size_t n, const char *output,
+             pr_err *err)
+{
+    struct stat out, in;
+    if (strcmp(output, "-") == 0 || stat(output, &out) != 0)
+        return PR_OK;
+    for (size_t i = 0; i < n; i++) {
+        if (stat(input[i], &in) != 0 || in.st_dev != out.st_dev ||
+            in.st_ino != out.st_ino)
+            continue;
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
+                   "the output '%s' is the input '%s'", output, input[i]);
+        pr_err_hint(err, "give another name with -o");
+        return PR_USAGE;
+    }
+    return PR_OK;
+}
+
 static pr_code
 convert(conv_sources *sources, const conv_target *target, const conv_opts *opts,
         conv_job *job, conv_report *report, pr_err *err)
@@ -170,6 +191,8 @@ conv_run(const char *const *input, size_t n, const char *target_name,
     pr_code rc = find_target(target_name, &target, err);
     if (rc == PR_OK)
         rc = check_opts(target, opts, err);
+    if (rc == PR_OK)
+        rc = refuse_input(input, n, output, err);
     if (rc == PR_OK)
         rc = conv_sources_open(input, n, &sources, err);
     if (rc != PR_OK)

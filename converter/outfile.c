@@ -1,5 +1,5 @@
 /*
- * outfile.c - temporary name, buffer, rename.
+ * outfile.c - no name or a temporary one, buffer, rename.
  */
 #include "converter/outfile.h"
 
@@ -15,8 +15,9 @@ enum { BUFFER = 256 * 1024 };
 
 struct conv_outfile {
     char *path;      /* final name; of a stream, for messages only */
-    char *temporary; /* NULL: a stream */
+    char *temporary; /* NULL: a stream, or a file without a name */
     int fd;          /* -1: written by path */
+    bool is_stream;
     conv_unfinished unfinished;
     bool force;
     int failed; /* errno of the first write that failed */
@@ -81,40 +82,75 @@ tell_unfinished(const conv_outfile *out, const char *name)
         out->unfinished.tell(out->unfinished.context, name);
 }
 
-/* A name of this process that nobody has; left-overs of killed ones are passed
- * by. */
+/* Give an open file without a name one; 0 or an errno. */
 static int
-create_temporary(const conv_outfile *out, char *name, size_t size)
+link_open(int fd, const char *name)
 {
-    for (unsigned attempt = 0; attempt < 100; attempt++) {
-        snprintf(name, size, "%s.part-%ld-%u", out->path, (long)getpid(),
-                 attempt);
-        tell_unfinished(out, name);
-        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
+    char here[32];
+    snprintf(here, sizeof here, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, here, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0
+               ? 0
+               : errno;
 }
 
-static pr_code
-open_temporary(conv_outfile *out, bool whole, pr_err *err)
+static int
+create(conv_outfile *out, const char *name)
+{
+    out->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return out->fd >= 0 ? 0 : errno;
+}
+
+/* A name of this process that nobody has, for the file that is open or else
+ * for a new one; left-overs of killed ones are passed by.  0 or an errno. */
+static int
+take_temporary(conv_outfile *out)
 {
     size_t size = strlen(out->path) + 64;
     char *name = malloc(size);
     if (!name)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "output");
-    int fd = create_temporary(out, name, size);
-    if (fd < 0) {
-        int sys = errno;
+        return ENOMEM;
+    int sys = EEXIST;
+    for (unsigned attempt = 0; attempt < 100 && sys == EEXIST; attempt++) {
+        snprintf(name, size, "%s.part-%ld-%u", out->path, (long)getpid(),
+                 attempt);
+        tell_unfinished(out, name);
+        sys = out->fd >= 0 ? link_open(out->fd, name) : create(out, name);
+    }
+    if (sys != 0) {
         free(name);
-        return fail_to_create(out->path, sys, err);
+        return sys;
     }
     out->temporary = name;
-    if (whole)
-        close(fd);
-    else
-        out->fd = fd;
+    return 0;
+}
+
+/* A file without a name, of which nothing is left however we end.  Not every
+ * file system has them, and only /proc can give it a name later. */
+static void
+open_unnamed(conv_outfile *out)
+{
+    const char *slash = strrchr(out->path, '/');
+    char *folder = slash ? strndup(out->path, (size_t)(slash - out->path) + 1)
+                         : strdup(".");
+    if (folder && access("/proc/self/fd", X_OK) == 0)
+        out->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(folder);
+}
+
+static pr_code
+open_file(conv_outfile *out, bool whole, pr_err *err)
+{
+    if (!whole)
+        open_unnamed(out);
+    if (out->fd >= 0)
+        return PR_OK;
+    int sys = take_temporary(out);
+    if (sys != 0)
+        return fail_to_create(out->path, sys, err);
+    if (whole) {
+        close(out->fd);
+        out->fd = -1;
+    }
     return PR_OK;
 }
 
@@ -150,10 +186,11 @@ conv_out_open(const char *path, bool force, bool whole,
     out->path = copy;
     out->fd = -1;
     out->force = force;
+    out->is_stream = kind == TARGET_STREAM;
     if (unfinished)
         out->unfinished = *unfinished;
-    pr_code rc = kind == TARGET_STREAM ? open_stream(out, err)
-                                       : open_temporary(out, whole, err);
+    pr_code rc =
+        out->is_stream ? open_stream(out, err) : open_file(out, whole, err);
     if (rc != PR_OK) {
         conv_out_abort(out);
         return rc;
@@ -212,9 +249,10 @@ conv_out_good(const conv_outfile *out)
     return out->failed == 0;
 }
 
-/* Without force the name is taken only if nobody has it, in one step. */
+/* Without force the name is taken only if nobody has it, in one step.  0 or an
+ * errno. */
 static int
-take_name(const conv_outfile *out)
+rename_temporary(const conv_outfile *out)
 {
     unsigned flags = out->force ? 0 : RENAME_NOREPLACE;
     if (renameat2(AT_FDCWD, out->temporary, AT_FDCWD, out->path, flags) == 0)
@@ -229,11 +267,25 @@ take_name(const conv_outfile *out)
 }
 
 static pr_code
+take_name(conv_outfile *out, pr_err *err)
+{
+    int sys = rename_temporary(out);
+    if (sys == EEXIST)
+        return refuse_existing(out->path, err);
+    if (sys != 0)
+        return fail_to_create(out->path, sys, err);
+    free(out->temporary);
+    out->temporary = NULL;
+    return PR_OK;
+}
+
+static pr_code
 close_file(conv_outfile *out, pr_err *err)
 {
-    if (out->fd < 0)
-        return PR_OK;
     write_all(out, out->buffer, out->n);
+    int sys = !out->failed && !out->is_stream && !out->temporary
+                  ? take_temporary(out)
+                  : 0;
     int fd = out->fd;
     out->fd = -1;
     if (close(fd) != 0 && !out->failed)
@@ -241,24 +293,15 @@ close_file(conv_outfile *out, pr_err *err)
     if (out->failed)
         return PR_FAIL(err, PR_IO, out->failed, PR_NO_OFFSET,
                        "cannot write '%s'", out->path);
-    return PR_OK;
+    return sys != 0 ? fail_to_create(out->path, sys, err) : PR_OK;
 }
 
 pr_code
 conv_out_commit(conv_outfile *out, pr_err *err)
 {
-    pr_code rc = close_file(out, err);
-    if (rc == PR_OK && out->temporary) {
-        int sys = take_name(out);
-        if (sys == EEXIST)
-            rc = refuse_existing(out->path, err);
-        else if (sys != 0)
-            rc = fail_to_create(out->path, sys, err);
-        if (sys == 0) {
-            free(out->temporary);
-            out->temporary = NULL;
-        }
-    }
+    pr_code rc = out->fd >= 0 ? close_file(out, err) : PR_OK;
+    if (rc == PR_OK && !out->is_stream)
+        rc = take_name(out, err);
     conv_out_abort(out);
     return rc;
 }

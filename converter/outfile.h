@@ -1,8 +1,9 @@
 /*
  * outfile.h - an output that appears whole or not at all.
  *
- * A regular file is written under a temporary name beside its final one and
- * renamed by commit.  What cannot be replaced (stdout, a pipe, a device) is
+ * A regular file has no name until commit, or, where the file system wants
+ * one and where others write it by path, a temporary one beside its final one:
+ * that is all that a killed process may leave.  What cannot be replaced (stdout, a pipe, a device) is
  * written as it comes.
  */
 #ifndef CONVERTER_OUTFILE_H
@@ -15,7 +16,7 @@ typedef struct conv_outfile conv_outfile;
 
 /* `path` "-" is stdout.  whole: the output is made by path, not by
  * conv_out_write(), so it must be a regular file (PR_USAGE if not).
- * unfinished (may be NULL) is told the temporary name before it is made.
+ * unfinished (may be NULL) is told a temporary name before it is made.
  * PR_EXISTS unless force; PR_IO. */
 pr_code conv_out_open(const char *path, bool force, bool whole,
                       const conv_unfinished *unfinished, conv_outfile **ret,

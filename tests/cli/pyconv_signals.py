@@ -16,7 +16,9 @@ import harness  # noqa: E402
 import profiles  # noqa: E402
 
 PYCONV = os.path.join(harness.BIN, "pyconv")
-TARGETS = ("bin", "collapsed", "sqlite")
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TARGETS = (("bin", ENDS), ("sqlite", ENDS),
+           ("collapsed", ENDS + (signal.SIGKILL,)))
 
 
 def unlike(rnd):
@@ -26,6 +28,27 @@ def unlike(rnd):
     return maker.profile
 
 
+def begun(process, folder):
+    """Is there an output, with a name or without?"""
+    if os.listdir(folder):
+        return True
+    opened = f"/proc/{process}/fd"
+    try:
+        return any(os.readlink(os.path.join(opened, fd)).startswith(folder)
+                   for fd in os.listdir(opened))
+    except OSError:
+        return False  # ended, or closed it meanwhile
+
+
+def has_unnamed(folder):
+    """Does the file system have files without a name?"""
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY))
+        return True
+    except OSError:
+        return False
+
+
 def interrupt(path, target, sent, folder):
     """Start a conversion, send the signal when its output is begun; its exit
     status and what is in the folder then."""
@@ -33,7 +56,7 @@ def interrupt(path, target, sent, folder):
         [PYCONV, path, "--to", target, "-o", os.path.join(folder, "out"),
          *(("--level", "22") if target == "bin" else ())],
         stderr=subprocess.DEVNULL)
-    while not os.listdir(folder) and job.poll() is None:
+    while not begun(job.pid, folder) and job.poll() is None:
         time.sleep(0.0005)
     job.send_signal(sent)
     return job.wait(), os.listdir(folder)
@@ -47,13 +70,16 @@ def main():
         path = os.path.join(place, "in.bin")
         status, why = harness.feed(unlike(random.Random(seed)), path)
         results.check("a profile to convert", status == 0, why)
-        for target in TARGETS:
-            for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for target, ends in TARGETS:
+            for sent in ends:
+                name = f"{target} ended by {sent.name} leaves nothing"
+                if sent == signal.SIGKILL and not has_unnamed(place):
+                    print(f"ok {name} # SKIP no files without a name here")
+                    continue
                 with tempfile.TemporaryDirectory(dir=place) as folder:
                     status, left = interrupt(path, target, sent, folder)
-                results.check(
-                    f"{target} ended by {sent.name} leaves nothing",
-                    status == -sent and not left, f"{status} {left}")
+                results.check(name, status == -sent and not left,
+                              f"{status} {left}")
     results.exit()
 
 

@@ -11,7 +11,10 @@
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "converter/json.h"
@@ -93,6 +96,48 @@ an_aborted_output_leaves_nothing(void **state)
     conv_out_puts(out, "half");
     conv_out_abort(out);
     assert_int_equal(count_files(), 0);
+}
+
+static void
+nothing_is_left_of_an_output_whose_process_is_killed(void **state)
+{
+    (void)state;
+    int fd = open(folder, O_TMPFILE | O_WRONLY, 0600);
+    if (fd < 0)
+        skip(); /* this file system has no files without a name */
+    close(fd);
+    pid_t child = fork();
+    if (child == 0) {
+        conv_outfile *out;
+        if (conv_out_open(path, false, false, NULL, &out, NULL) == PR_OK) {
+            for (unsigned i = 0; i < 100000; i++)
+                conv_out_puts(out, "half of it");
+            kill(getpid(), SIGKILL);
+        }
+        _exit(1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(count_files(), 0);
+}
+
+static void
+an_output_written_by_path_has_a_name_from_the_start(void **state)
+{
+    (void)state;
+    conv_outfile *out;
+    assert_int_equal(conv_out_open(path, false, true, NULL, &out, NULL), PR_OK);
+    FILE *file = fopen(conv_out_path(out), "w");
+    assert_non_null(file);
+    fputs("whole", file);
+    fclose(file);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(conv_out_commit(out, NULL), PR_OK);
+    char got[16];
+    assert_int_equal(read_file(got, sizeof got), 5);
+    assert_int_equal(count_files(), 1);
+    unlink(path);
 }
 
 static void
@@ -254,6 +299,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_name_is_taken_by_commit),
         cmocka_unit_test(an_aborted_output_leaves_nothing),
+        cmocka_unit_test(nothing_is_left_of_an_output_whose_process_is_killed),
+        cmocka_unit_test(an_output_written_by_path_has_a_name_from_the_start),
         cmocka_unit_test(
             an_existing_file_is_replaced_only_by_force_and_only_at_the_end),
         cmocka_unit_test(who_comes_first_keeps_the_name),
