@@ -60,6 +60,18 @@ fail_usage(const char *message)
     return pr_exit_status(PR_USAGE);
 }
 
+static int
+fail_no_target(void)
+{
+    char message[160] = "no target given: --to";
+    const conv_target_info *target;
+    size_t n = strlen(message);
+    for (size_t i = 0; (target = conv_target_get(i)) && n < sizeof message; i++)
+        n += (size_t)snprintf(message + n, sizeof message - n, "%s%s",
+                              i ? ", " : " ", target->name);
+    return fail_usage(message);
+}
+
 static void
 print_help(void)
 {
@@ -436,13 +448,22 @@ verify(const char *path, bool quiet)
     if (rc == PR_OK)
         rc = pf_reader_verify(reader, show ? &progress : NULL, &err);
     end_progress(shown);
-    bool delivered = reader != NULL && rc != PR_DAMAGED;
+    bool opened = reader != NULL;
+    bool has_checksums = opened && pf_reader_info(reader)->has_checkpoints;
     pf_reader_free(reader);
+    if (rc == PR_OK && !quiet &&
+        (printf("%s: finished, %s\n", path,
+                has_checksums ? "every checksum is right"
+                              : "and in order, but CPython's files have no "
+                                "checksums of their own") < 0 ||
+         fflush(stdout) != 0))
+        rc = PR_FAIL(&err, PR_IO, errno, PR_NO_OFFSET,
+                     "cannot write to standard output");
+    if (opened && (rc == PR_CUT || rc == PR_DAMAGED))
+        pr_err_hint(&err, "'pyconv --to bin' makes a whole file of the rest");
     if (rc != PR_OK)
         report(&err);
-    else if (!quiet)
-        printf("%s: finished, every checksum is right\n", path);
-    return status_of(rc, delivered);
+    return status_of(rc, opened && rc != PR_DAMAGED);
 }
 
 int
@@ -469,6 +490,6 @@ main(int argc, char **argv)
     if (o.action == VERIFY)
         return verify(argv[optind], o.quiet);
     if (!o.target)
-        return fail_usage("no target given: --to TARGET");
+        return fail_no_target();
     return convert(&o, (const char *const *)(argv + optind), (size_t)n);
 }

@@ -372,8 +372,11 @@ open_any(const char *path, sqlite3 **ret, pr_err *err)
         conv_opts opts = CONV_OPTS_INIT;
         return conv_to_memory(path, &opts, ret, err);
     }
-    return PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET,
-                   "'%s' is neither a profile nor a database of one", path);
+    pr_err_set(err, PR_FOREIGN, 0, PR_NO_OFFSET,
+               "'%s' is neither a profile nor a database of one", path);
+    pr_err_hint(err, "pyrec records a profile, 'pyconv --to sqlite' makes a "
+                     "database of it");
+    return PR_FOREIGN;
 }
 
 pr_code

@@ -397,8 +397,11 @@ take_verb(parser *p, const verb **ret, pr_err *err)
     for (unsigned i = 0; i < N_VERBS; i++)
         words[i] = (choice){verbs[i].word, i};
     unsigned i = 0;
-    if ((rc = take_choice(p, words, &i, err)) != PR_OK)
+    if ((rc = take_choice(p, words, &i, err)) != PR_OK) {
+        if (q_token_is(&p->token, "select") || q_token_is(&p->token, "with"))
+            pr_err_hint(err, "--sql asks in SQL");
         return rc;
+    }
     *ret = &verbs[i];
     p->query.verb = verbs[i].verb;
     p->query.level = verbs[i].level;

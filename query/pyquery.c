@@ -3,12 +3,14 @@
  */
 #include "query/render.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <pyrec/query.h>
 #include <pyrec/version.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: pyquery [--csv|--json|--markdown] FILE QUERY\n"
@@ -72,7 +74,8 @@ ask(q_database *database, const options *o, pr_err *err)
     rc = q_render(result, o->format, stdout, err);
     q_result_free(result);
     if (fflush(stdout) != 0 && rc == PR_OK)
-        rc = PR_FAIL(err, PR_IO, 0, PR_NO_OFFSET, "cannot write the answer");
+        rc =
+            PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot write the answer");
     return rc;
 }
 
@@ -140,6 +143,14 @@ parse_options(int argc, char **argv, options *o)
     return PR_OK;
 }
 
+/* Is the file where the query is due, and the query where the file is? */
+static bool
+is_swapped(const options *o)
+{
+    return access(o->path, F_OK) != 0 &&
+           access(o->sql ? o->sql : o->query, F_OK) == 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -157,10 +168,12 @@ main(int argc, char **argv)
     if (o.sql && left > 1)
         return fail_usage("--sql and a query cannot both be asked");
     if (!o.sql && left == 1)
-        return fail_usage("no query given");
+        return fail_usage("no query given, such as 'top 20 by self'");
     if (!o.sql && left > 2)
         return fail_usage("the query is one argument: put it in quotes");
     o.path = argv[optind];
     o.query = o.sql ? NULL : argv[optind + 1];
+    if (is_swapped(&o))
+        return fail_usage("the file comes first, then the query");
     return run(&o);
 }

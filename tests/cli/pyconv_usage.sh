@@ -81,8 +81,14 @@ expect "a database cannot take its place" 2 \
     "$pyconv" run.bin --to sqlite -f -o link/stdout
 is "not even by force" test -L link/stdout
 
+expect "the input is no output, even by force" 2 \
+    "$pyconv" run.bin --to collapsed -f -o ./run.bin
+holds "with the remedy" err "another name"
+is "it is as it was" cmp -s run.bin "$whole"
+
 expect "no file" 2 "$pyconv" --to pstats
 expect "no target" 2 "$pyconv" run.bin
+holds "which says what there is" err "collapsed, speedscope, pstats, sqlite"
 expect "an unknown target" 2 "$pyconv" run.bin --to nonsense
 holds "which says what there is" err "speedscope"
 expect "an unknown option" 2 "$pyconv" run.bin --nonsense
@@ -102,9 +108,11 @@ expect "a file that is not there" 1 "$pyconv" missing.bin --to pstats -f
 expect "a file that is no profile" 1 \
     "$pyconv" "$vectors/bad-foreign-text.bin" --to pstats -o x.pstats
 is "leaves no output" test ! -e x.pstats
+holds "is told what it is" err "it is text; profiles are written by"
 expect "a file cut open" 3 \
     "$pyconv" "$vectors/bad-cut-open.bin" --to collapsed -o cut.txt
 is "gives what could be had" test -s cut.txt
+holds "and names the file" err "bad-cut-open.bin': the recording is not"
 expect "a damaged file" 3 \
     "$pyconv" "$vectors/bad-data-bit.bin" --to sqlite -o damaged.db
 is "gives the rest" test -s damaged.db
@@ -123,8 +131,17 @@ for nothing in bad-cut-header-only bad-cut-in-header bad-cut-stock; do
 done
 
 expect "verify: finished" 0 "$pyconv" --verify run.bin
+holds "says so" out "every checksum is right"
+expect "verify: finished by CPython" 0 \
+    "$pyconv" --verify "$vectors/good-stock-zstd.bin"
+holds "promises no checksums" out "no checksums"
+expect "verify to a full disk" 1 \
+    sh -c '"$0" --verify run.bin >/dev/full' "$pyconv"
 expect "verify: cut" 3 "$pyconv" --verify "$vectors/bad-cut-open.bin"
+holds "names the file, the place and the remedy" err \
+    "bad-cut-open.bin': .* (at byte [0-9]*); .*--to bin"
 expect "verify: damaged" 1 "$pyconv" --verify "$vectors/bad-data-bit.bin"
+holds "names them, too" err "bad-data-bit.bin': .* (at byte [0-9]*); .*--to bin"
 expect "info" 0 "$pyconv" --info run.bin
 holds "tells the state" out "^state *finished"
 holds "and the samples" out "^samples"

@@ -124,12 +124,20 @@ ends 2 "a wrong verb" pyquery run.db "tops"
 ends 2 "a write" pyquery run.db --sql "DELETE FROM node"
 ends 2 "no query" pyquery run.db
 ends 2 "no file" pyquery
+for order in "top run.db" "--sql run.db SELECT"; do
+    # shellcheck disable=SC2086 # a list of words
+    pyquery $order 2>error
+    [ $? -eq 2 ] && grep -q "the file comes first" error
+    result $? "the wrong order, '$order', is told"
+done
 ends 2 "a query without quotes" pyquery run.db top 5
 ends 4 "an unknown name" pyquery run.db "tree from nobody"
 ends 1 "no such file" pyquery missing.db "top"
 ends 1 "a folder" pyquery . "top"
 echo "not a profile" >text
-ends 1 "a file of something else" pyquery text "top"
+pyquery text "top" 2>error
+[ $? -eq 1 ] && grep -q "'text' is neither .*; pyrec records" error
+result $? "a file of something else is told, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"
 cp run.db newer.db
@@ -145,7 +153,7 @@ result $? "half a database is no answer"
 
 if [ -w /dev/full ]; then
     pyquery run.db "top" >/dev/full 2>error
-    [ $? -eq 1 ] && grep -q "cannot write" error
+    [ $? -eq 1 ] && grep -q "cannot write .*: No space left" error
     result $? "a full disk is told"
 fi
 

@@ -115,6 +115,19 @@ times_are_read_to_the_microsecond(void **state)
 }
 
 static void
+sql_in_place_of_a_query_is_told_where_it_goes(void **state)
+{
+    (void)state;
+    q_query q;
+    pr_err err = PR_ERR_INIT;
+    assert_int_equal(q_parse("SELECT * FROM run", &q, &err), PR_USAGE);
+    assert_non_null(strstr(err.hint, "--sql"));
+    pr_err_clear(&err);
+    assert_int_equal(q_parse("selection", &q, &err), PR_USAGE);
+    assert_string_equal(err.hint, "");
+}
+
+static void
 faults_are_told_with_their_column(void **state)
 {
     (void)state;
@@ -216,6 +229,7 @@ main(void)
         cmocka_unit_test(clauses_come_in_any_order),
         cmocka_unit_test(times_are_read_to_the_microsecond),
         cmocka_unit_test(faults_are_told_with_their_column),
+        cmocka_unit_test(sql_in_place_of_a_query_is_told_where_it_goes),
         cmocka_unit_test(
             every_prefix_of_a_query_is_understood_or_refused_inside_it),
         cmocka_unit_test(a_query_has_a_longest_length),
