@@ -90,11 +90,12 @@ check_delta(const pf_encoder *e, const pr_delta *d, uint64_t n_frames,
                        "samples of thread %" PRIu32 ", which was not told",
                        d->thread);
     const pf_lane *lane = &e->lane[d->thread];
-    if (d->n == 0 || d->keep > lane->depth || d->n_push > UINT32_MAX - d->keep)
+    uint32_t depth = lane->stack ? lane->depth : 0;
+    if (d->n == 0 || d->keep > depth || d->n_push > UINT32_MAX - d->keep)
         return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
                        "delta of %" PRIu32 " samples keeps %" PRIu32
                        " of %" PRIu32 " frames",
-                       d->n, d->keep, lane->depth);
+                       d->n, d->keep, depth);
     for (uint32_t i = 0; i < d->n_push; i++)
         if (d->push[i] >= n_frames)
             return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
@@ -118,7 +119,8 @@ static pf_change
 least_change(const pf_lane *lane, const pr_delta *d)
 {
     uint32_t keep = d->keep, n = d->n_push;
-    while (n > 0 && keep < lane->depth && lane->stack[keep] == d->push[n - 1])
+    while (lane->stack && n > 0 && keep < lane->depth &&
+           lane->stack[keep] == d->push[n - 1])
         keep++, n--;
     return (pf_change){d->push, keep, lane->depth - keep, n,
                        keep == lane->depth && n == 0};
@@ -209,6 +211,24 @@ put_change(pf_encoder *e, uint8_t *p, const pf_change *c, pf_record_kind kind)
     e->stats.total_frames_written += c->n_push;
     e->stats.frames_saved += c->keep;
     return p;
+}
+
+pr_code
+pf_encoder_leave(pf_encoder *e, uint32_t thread, pr_err *err)
+{
+    if (thread >= e->n_lanes)
+        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+                       "end of thread %" PRIu32 ", which was not told", thread);
+    pf_lane *lane = &e->lane[thread];
+    pr_code rc = flush_run(e, lane, err);
+    if (rc != PR_OK)
+        return rc;
+    free(lane->stack);
+    free(lane->run.p);
+    lane->stack = NULL; /* a reader still has lane->depth frames */
+    lane->cap = 0;
+    lane->run = (pf_buf){0};
+    return PR_OK;
 }
 
 /* The fewest bytes.  Of equals POP_PUSH: the same call and return looks the

@@ -68,6 +68,9 @@ void pf_encoder_release(pf_encoder *e);
 /* The next thread id.  PR_INTERNAL: this thread has one already. */
 pr_code pf_encoder_thread(pf_encoder *e, const pr_thread *thread, pr_err *err);
 
+/* A thread ended: free what only its next sample would need. */
+pr_code pf_encoder_leave(pf_encoder *e, uint32_t thread, pr_err *err);
+
 /* How a delta changes the stack, once it is known what it really keeps. */
 typedef struct pf_change {
     const uint32_t *push; /* innermost first */

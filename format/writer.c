@@ -222,6 +222,12 @@ writer_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
 }
 
 static pr_code
+writer_leave(pr_sink *sink, uint32_t thread, pr_err *err)
+{
+    return pf_encoder_leave(&of(sink)->encoder, thread, err);
+}
+
+static pr_code
 writer_delta(pr_sink *sink, const pr_delta *delta, pr_err *err)
 {
     pf_writer *w = of(sink);
@@ -383,6 +389,7 @@ static const pr_sink_ops writer_ops = {
     .frame = writer_frame,
     .thread = writer_thread,
     .rename = writer_rename,
+    .leave = writer_leave,
     .delta = writer_delta,
     .count = writer_count,
     .gc = writer_gc,

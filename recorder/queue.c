@@ -28,6 +28,7 @@ typedef enum message_kind {
     MESSAGE_FRAME,
     MESSAGE_THREAD,
     MESSAGE_RENAME,
+    MESSAGE_LEAVE,
     MESSAGE_DELTA,
     MESSAGE_COUNT,
     MESSAGE_GC,
@@ -240,6 +241,12 @@ put_rename(pr_sink *s, uint32_t thread, const char *name, size_t len,
     return put(s, MESSAGE_RENAME, part, sizeof part, name, len, err);
 }
 
+static pr_code
+put_leave(pr_sink *s, uint32_t thread, pr_err *err)
+{
+    return put(s, MESSAGE_LEAVE, &thread, sizeof thread, NULL, 0, err);
+}
+
 /* How many of the samples from i on are one row. */
 static uint32_t
 row_length(const pr_delta *d, uint32_t i)
@@ -406,6 +413,14 @@ tell_rename(queue *q, const uint8_t *p)
 }
 
 static pr_code
+tell_leave(queue *q, const uint8_t *p)
+{
+    uint32_t thread;
+    memcpy(&thread, p, sizeof thread);
+    return PR_SINK_CALL(q->out, leave, thread, &q->error);
+}
+
+static pr_code
 tell_task(queue *q, const uint8_t *p)
 {
     pr_task v;
@@ -460,6 +475,8 @@ tell(queue *q, message_kind kind, const uint8_t *p)
         return tell_thread(q, p);
     case MESSAGE_RENAME:
         return tell_rename(q, p);
+    case MESSAGE_LEAVE:
+        return tell_leave(q, p);
     case MESSAGE_DELTA:
         return tell_delta(q, p);
     case MESSAGE_COUNT:
@@ -598,6 +615,7 @@ static const pr_sink_ops queue_ops = {
     .frame = put_frame,
     .thread = put_thread,
     .rename = put_rename,
+    .leave = put_leave,
     .delta = put_delta,
     .count = put_count,
     .gc = put_gc,

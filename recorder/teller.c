@@ -189,16 +189,32 @@ tell_counts(rec_teller *teller, uint32_t thread, rec_counts *counts,
     return PR_OK;
 }
 
+/* The counts of a thread, also of one of which there are only losses, and its
+ * end. */
+static pr_code
+tell_thread(rec_teller *teller, rec_thread *t, pid_t pid, pr_err *err)
+{
+    pr_code code = PR_OK;
+    if (t->counts.untold)
+        code = rec_teller_introduce(teller, t, pid, err);
+    if (code == PR_OK)
+        code = tell_counts(teller, t->sink_id, &t->counts, err);
+    if (code != PR_OK || t->tstate || t->left || t->sink_id == PR_NO_THREAD)
+        return code;
+    t->left = true;
+    return PR_SINK_CALL(teller->sink, leave, t->sink_id, err);
+}
+
 pr_code
 rec_teller_counts(rec_teller *teller, rec_threads_table *table, pr_err *err)
 {
     for (size_t i = 0; i < table->n_all; i++) {
-        rec_thread *t = table->all[i];
-        if (t->sink_id == PR_NO_THREAD)
-            continue;
-        pr_code code = tell_counts(teller, t->sink_id, &t->counts, err);
+        pr_code code =
+            tell_thread(teller, table->all[i], table->process->pid, err);
         if (code != PR_OK)
             return code;
     }
+    if (!rec_threads_pack(table))
+        return no_memory(err);
     return tell_counts(teller, PR_NO_THREAD, &teller->counts, err);
 }

@@ -17,6 +17,7 @@ enum {
     INTERP_SPAN_MAX = 16384,
     GIL_BYTES = 64,
     DESCRIPTORS_LEFT = 64,
+    PACK_LEAST = 64, /* threads that ended are not worth less work */
     RSEQ_CPU_ID = 4, /* offset in struct rseq (linux/rseq.h) */
     /* tstate._status, 3.12 on (Include/cpython/pystate.h) */
     STATUS_CLEARED = 1 << 6,
@@ -110,14 +111,110 @@ new_thread(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
     return t;
 }
 
+static bool
+same_ended(const void *context, uint32_t value)
+{
+    const key *k = context;
+    const rec_ended *e = &k->table->ended[value];
+    return e->tid == k->tid && e->interp_id == k->interp;
+}
+
+/* Give a thread back what was kept of the one that had its pair. */
+static void
+unpack(rec_threads_table *table, rec_thread *t)
+{
+    key k = {table, t->tid, t->interp_id};
+    uint32_t i = pr_table_find(&table->ended_by_key,
+                               hash_key(t->interp_id, t->tid), same_ended, &k);
+    if (i == PR_TABLE_NONE)
+        return;
+    const rec_ended *e = &table->ended[i];
+    t->ended_at = i + 1;
+    t->sink_id = e->sink_id;
+    for (size_t c = 0; c < REC_COUNTS; c++) {
+        t->counts.value[c] = e->count[c];
+        table->ended_counts.value[c] -= e->count[c];
+    }
+}
+
 static rec_thread *
 thread_of(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
 {
     key k = {table, tid, interp_id};
     uint32_t i =
         pr_table_find(&table->by_key, hash_key(interp_id, tid), same_key, &k);
-    return i == PR_TABLE_NONE ? new_thread(table, interp_id, tid)
-                              : table->all[i];
+    if (i != PR_TABLE_NONE)
+        return table->all[i];
+    rec_thread *t = new_thread(table, interp_id, tid);
+    if (t)
+        unpack(table, t);
+    return t;
+}
+
+/* ---- threads that ended ---- */
+
+/* A thread with a count beyond 32 bits stays what it is. */
+static bool
+can_be_packed(const rec_thread *t)
+{
+    for (size_t c = 0; c < REC_COUNTS; c++)
+        if (t->counts.value[c] > UINT32_MAX)
+            return false;
+    return t->tstate == 0 && !t->counts.untold;
+}
+
+/* Its place among the ended: the one it came from, or a new one. */
+static rec_ended *
+place_of_ended(rec_threads_table *table, const rec_thread *t)
+{
+    if (t->ended_at)
+        return &table->ended[t->ended_at - 1];
+    if (!pr_grow(&table->ended, &table->cap_ended, table->n_ended + 1,
+                 sizeof *table->ended) ||
+        !pr_table_insert(&table->ended_by_key, hash_key(t->interp_id, t->tid),
+                         (uint32_t)table->n_ended))
+        return NULL;
+    return &table->ended[table->n_ended++];
+}
+
+static bool
+pack(rec_threads_table *table, const rec_thread *t)
+{
+    if (t->sink_id == PR_NO_THREAD)
+        return true; /* nobody ever heard of it */
+    rec_ended *e = place_of_ended(table, t);
+    if (!e)
+        return false;
+    *e = (rec_ended){t->tid, t->interp_id, t->sink_id, {0}};
+    for (size_t c = 0; c < REC_COUNTS; c++) {
+        e->count[c] = (uint32_t)t->counts.value[c];
+        table->ended_counts.value[c] += t->counts.value[c];
+    }
+    return true;
+}
+
+bool
+rec_threads_pack(rec_threads_table *table)
+{
+    if (table->n_all < 2 * table->n_live + PACK_LEAST)
+        return true;
+    size_t n = 0;
+    bool ok = true;
+    for (size_t i = 0; i < table->n_all; i++) {
+        rec_thread *t = table->all[i];
+        if (ok && can_be_packed(t) && (ok = pack(table, t)))
+            free(t);
+        else
+            table->all[n++] = t;
+    }
+    table->n_all = n;
+    pr_table_reset(&table->by_key);
+    for (size_t i = 0; i < n && ok; i++) {
+        const rec_thread *t = table->all[i];
+        ok = pr_table_insert(&table->by_key, hash_key(t->interp_id, t->tid),
+                             (uint32_t)i);
+    }
+    return ok;
 }
 
 /* With thousands of threads the limit of descriptors may be reached: some are
@@ -150,9 +247,11 @@ rec_threads_release(rec_threads_table *table)
         free(table->all[i]);
     }
     free(table->all);
+    free(table->ended);
     free(table->live);
     free(table->interp);
     pr_table_release(&table->by_key);
+    pr_table_release(&table->ended_by_key);
     pr_table_release(&table->by_tstate);
     rec_window_release(&table->window);
     *table = (rec_threads_table){0};
@@ -353,6 +452,7 @@ bind_thread(const rec_threads_table *table, const found *f)
         t->pthread = f->pthread;
         t->host = rec_process_host_tid(table->process, t->tid);
         t->cpu = UINT32_MAX;
+        t->left = false;
     }
     int64_t rseq = table->runtime->rseq_offset;
     t->rseq = rseq && rec_plausible(f->pthread)

@@ -67,6 +67,8 @@ typedef struct rec_thread {
 
     uint32_t shared;  /* outermost frames that `stack` and the sink share */
     uint32_t sink_id; /* PR_NO_THREAD: not told yet */
+    size_t ended_at;  /* 1 + its place among the ended; 0: none */
+    bool left;        /* its end was told */
     char name[16];    /* as told */
     uint8_t name_len;
     uint64_t named_us; /* when it is looked at again; 0: not set, MAX: was */
@@ -76,15 +78,27 @@ typedef struct rec_thread {
     rec_counts counts;
 } rec_thread;
 
+/* What is kept of a thread that ended: if its pair comes again, its samples
+ * and counts go on where they were. */
+typedef struct rec_ended {
+    uint64_t tid;
+    uint32_t interp_id, sink_id;
+    uint32_t count[REC_COUNTS];
+} rec_ended;
+
 typedef struct rec_threads_table {
     const rec_process *process;
     const rec_runtime *runtime;
     rec_memory *memory;
     rec_interp *interp;
     size_t n_interps, cap_interps;
-    rec_thread **all; /* every thread ever seen; owned */
+    rec_thread **all; /* those that live, and some that ended; owned */
     size_t n_all, cap_all;
-    rec_thread **live; /* those in the lists at the last look */
+    rec_ended *ended; /* the others that did */
+    size_t n_ended, cap_ended;
+    pr_table ended_by_key;   /* (interpreter, tid) -> ended */
+    rec_counts ended_counts; /* their sum */
+    rec_thread **live;       /* those in the lists at the last look */
     size_t n_live, cap_live;
     int keep_below;     /* of each thread */
     pr_table by_key;    /* (interpreter, tid) -> all */
@@ -103,6 +117,11 @@ void rec_threads_forget(rec_threads_table *table);
 /* List all interpreters and threads anew.  PR_TORN: they changed meanwhile;
  * the table is as it was. */
 pr_code rec_threads_list(rec_threads_table *table, pr_err *err);
+
+/* Once those that ended outnumber the others, keep of them only what rec_ended
+ * holds.  Their counts must have been told.  False: out of memory; those not
+ * packed yet stay as they are. */
+bool rec_threads_pack(rec_threads_table *table);
 
 /* The live thread of a thread state, or NULL. */
 rec_thread *rec_threads_find(const rec_threads_table *table, uint64_t tstate);

@@ -778,7 +778,8 @@ rec_tick_count(rec_unwinder *u, pr_count_kind kind, uint64_t n)
 uint64_t
 rec_tick_total(const rec_unwinder *u, pr_count_kind kind)
 {
-    uint64_t sum = rec_count_get(&u->teller.counts, kind);
+    uint64_t sum = rec_count_get(&u->teller.counts, kind) +
+                   rec_count_get(&u->table.ended_counts, kind);
     for (size_t i = 0; i < u->table.n_all; i++)
         sum += rec_count_get(&u->table.all[i]->counts, kind);
     return sum;

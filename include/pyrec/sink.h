@@ -40,6 +40,8 @@ typedef struct pr_sink_ops {
     /* a thread's name became known or changed */
     pr_code (*rename)(pr_sink *, uint32_t thread, const char *name, size_t len,
                       pr_err *);
+    /* a thread ended; if a delta of it comes yet, it keeps nothing */
+    pr_code (*leave)(pr_sink *, uint32_t thread, pr_err *);
     pr_code (*delta)(pr_sink *, const pr_delta *, pr_err *);
     pr_code (*count)(pr_sink *, const pr_count *, pr_err *);
     pr_code (*gc)(pr_sink *, const pr_gc_event *, pr_err *);

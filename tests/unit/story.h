@@ -161,6 +161,17 @@ story_take_stack(story *s, story_thread *t, const pr_delta *d)
 }
 
 static inline pr_code
+story_leave(pr_sink *sink, uint32_t thread, pr_err *err)
+{
+    (void)err;
+    story *s = (story *)sink;
+    assert_true(thread < s->n_threads);
+    s->thread[thread].depth = 0;
+    story_call(s, 11, thread);
+    return PR_OK;
+}
+
+static inline pr_code
 story_delta(pr_sink *sink, const pr_delta *d, pr_err *err)
 {
     story *s = (story *)sink;
@@ -267,6 +278,7 @@ static const pr_sink_ops story_ops = {
     .string = story_string,
     .frame = story_frame,
     .thread = story_told_thread,
+    .leave = story_leave,
     .delta = story_delta,
     .count = story_count,
     .gc = story_gc,
@@ -446,6 +458,10 @@ story_tell(const plot *p, pr_sink *sink)
     for (uint32_t i = 0; i < p->deltas; i++) {
         uint32_t t = (uint32_t)(story_random(&state) % p->threads);
         uint64_t r = story_random(&state);
+        if ((r >> 40) % 32 == 0) { /* it ended, and comes again */
+            assert_int_equal(PR_SINK_CALL(sink, leave, t, NULL), PR_OK);
+            depth[t] = 0;
+        }
         uint32_t keep = (uint32_t)(r % (depth[t] + 1));
         uint32_t n = (uint32_t)((r >> 20) % (p->max_depth - keep + 1));
         if (r >> 60 < 6) { /* the stack stays */
