@@ -289,6 +289,7 @@ rec_child_pids(pid_t pid, int recursive, pid_t **ret, size_t *ret_n,
         take_children(&f, pid);
         for (size_t i = 0; recursive && i < f.n_found; i++)
             take_children(&f, f.found[i]);
+        sort_found(&f);
     }
     free(f.all);
     free(f.parent);
@@ -296,7 +297,6 @@ rec_child_pids(pid_t pid, int recursive, pid_t **ret, size_t *ret_n,
         free(f.found);
         return code;
     }
-    sort_found(&f);
     *ret = f.found;
     *ret_n = f.n_found;
     return PR_OK;
