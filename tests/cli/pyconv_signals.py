@@ -49,13 +49,19 @@ def has_unnamed(folder):
         return False
 
 
+def take_signals():
+    """Who started this test may have told it to ignore some."""
+    for each in ENDS:
+        signal.signal(each, signal.SIG_DFL)
+
+
 def interrupt(path, target, sent, folder):
     """Start a conversion, send the signal when its output is begun; its exit
     status and what is in the folder then."""
     job = subprocess.Popen(
         [PYCONV, path, "--to", target, "-o", os.path.join(folder, "out"),
          *(("--level", "22") if target == "bin" else ())],
-        stderr=subprocess.DEVNULL)
+        stderr=subprocess.DEVNULL, preexec_fn=take_signals)
     while not begun(job.pid, folder) and job.poll() is None:
         time.sleep(0.0005)
     job.send_signal(sent)
