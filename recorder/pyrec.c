@@ -2,6 +2,7 @@
  * pyrec.c - record running CPythons into profiles: the program.
  */
 #include "recorder/child.h"
+#include "recorder/children.h"
 #include "recorder/dump.h"
 #include "recorder/gcdump.h"
 #include "recorder/options.h"
@@ -23,35 +24,44 @@
 
 enum {
     STATUS_EVERY_MS = 500,
-    CHILDREN_EVERY_MS = 20,
-    ATTACH_EVERY_MS = 5,
+    COMMAND_EVERY_MS = 20, /* it is asked whether it has ended */
+    SETTLE_MS = 20,        /* a fork often becomes another program soon */
+    TRY_SHARE = 16,        /* how late a Python may be found, of its age */
+    TRY_LEAST_MS = 5,
+    TRY_MOST_MS = 250,
+    KNOWN_AFTER_MS = 50,        /* no Python by now: another program */
     PYTHON_PATIENCE_MS = 10000, /* for a new process to become a Python */
     EXIT_OWN_FAILURE = 125,     /* with a command, as env(1) and others */
     EXIT_CANNOT_RUN = 126,
     EXIT_NOT_FOUND = 127
 };
 
-/* A process that is, will be or was recorded. */
+/* A process that is recorded or will be. */
 typedef struct target {
     pid_t pid;
+    bool child;         /* not the one asked for */
     char *output;       /* owned */
-    rec_record *record; /* NULL: not yet, or not any more */
-    uint64_t seen_ns;
-    bool done;
+    rec_record *record; /* NULL: not yet */
+    uint64_t seen_ns, try_ns;
+    bool other; /* it is known to be another program */
+    bool done;  /* to be dropped */
     pr_err why; /* why it could not be recorded yet */
 } target;
 
 typedef struct session {
     const rec_options *options;
-    target *target; /* the first is the one asked for */
+    target *target;
     size_t n, cap;
+    rec_children *children; /* NULL: they are not asked for */
+    pid_t *recorded;        /* children */
+    size_t n_recorded, cap_recorded;
+    uint64_t gone; /* children, before they could be recorded */
     rec_child child;
     bool has_child;
     int signal_fd;
     uint64_t start_ns;
     bool stopping;
-    uint64_t recorded, gone; /* children */
-    pr_code code;            /* the first failure */
+    pr_code code; /* the first failure */
 } session;
 
 static uint64_t
@@ -207,16 +217,38 @@ print_summary(const target *t, const rec_report *r, const rec_options *options)
 
 /* ---- targets ---- */
 
+static uint64_t
+age_ms(const target *t)
+{
+    return (now_ns() - t->seen_ns) / 1000000;
+}
+
+/* output: malloc'ed, or NULL for want of memory. */
 static pr_code
-add_target(session *s, pid_t pid, char *output, pr_err *err)
+add_target(session *s, pid_t pid, bool child, char *output, pr_err *err)
 {
     if (!output || !pr_grow(&s->target, &s->cap, s->n + 1, sizeof *s->target)) {
         free(output);
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
     }
-    s->target[s->n++] = (target){
-        .pid = pid, .output = output, .seen_ns = now_ns(), .why = PR_ERR_INIT};
+    s->target[s->n++] = (target){.pid = pid,
+                                 .child = child,
+                                 .output = output,
+                                 .seen_ns = now_ns(),
+                                 .why = PR_ERR_INIT};
     return PR_OK;
+}
+
+static void
+drop_done(session *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->target[i].done)
+            free(s->target[i].output);
+        else
+            s->target[kept++] = s->target[i];
+    s->n = kept;
 }
 
 static void
@@ -235,36 +267,87 @@ may_become_python(const session *s, const target *t, pr_code code)
     if (code != PR_NOT_PYTHON && code != PR_TORN)
         return false;
     bool ours = s->has_child && t->pid == s->child.pid;
-    bool child = t != &s->target[0];
-    return (ours || child) &&
-           now_ns() - t->seen_ns < (uint64_t)PYTHON_PATIENCE_MS * 1000000;
+    return (ours || t->child) && age_ms(t) < PYTHON_PATIENCE_MS;
+}
+
+/* Try again, the more rarely the longer it has been nothing. */
+static void
+postpone(target *t, pr_code code, const pr_err *why)
+{
+    uint64_t age = age_ms(t), wait_ms = age / TRY_SHARE;
+    if (wait_ms < TRY_LEAST_MS)
+        wait_ms = TRY_LEAST_MS;
+    if (wait_ms > TRY_MOST_MS)
+        wait_ms = TRY_MOST_MS;
+    t->try_ns = now_ns() + wait_ms * 1000000;
+    t->other = code == PR_NOT_PYTHON && age >= KNOWN_AFTER_MS;
+    t->why = *why;
+}
+
+static void
+note_recorded(session *s, const target *t)
+{
+    if (t->child && pr_grow(&s->recorded, &s->cap_recorded, s->n_recorded + 1,
+                            sizeof *s->recorded))
+        s->recorded[s->n_recorded++] = t->pid;
+}
+
+/* Nothing came of it. */
+static void
+note_gone(session *s, const target *t)
+{
+    s->gone++;
+    for (size_t i = s->n_recorded; i-- > 0;)
+        if (s->recorded[i] == t->pid) {
+            s->recorded[i] = s->recorded[--s->n_recorded];
+            return;
+        }
+}
+
+/* It cannot be recorded.  Most children need not be. */
+static void
+give_up(session *s, target *t, pr_err *err)
+{
+    t->done = true;
+    bool ended = err->code == PR_NO_PROCESS;
+    if (t->child && ended) {
+        s->gone += !t->other;
+        return;
+    }
+    if (ended && t->why.code != PR_OK) /* what it was says more */
+        *err = t->why;
+    if (!t->child || err->code != PR_NOT_PYTHON)
+        note_failure(s, err->code, err);
 }
 
 static void
 try_start(session *s, target *t)
 {
     pr_err err = PR_ERR_INIT;
-    bool child = t != &s->target[0];
     pr_code code = rec_record_start(s->options, t->pid, t->output, s->start_ns,
                                     &t->record, &err);
-    if (code == PR_OK) {
-        s->recorded += child;
-        return;
-    }
-    if (may_become_python(s, t, code)) {
-        t->why = err;
-        return;
-    }
-    t->done = true;
-    bool ended = code == PR_NO_PROCESS;
-    if (ended && t->why.code != PR_OK) /* what it was says more */
-        err = t->why;
-    if (!child)
-        note_failure(s, err.code, &err);
-    else if (err.code == PR_NO_PROCESS)
-        s->gone++;
-    else if (err.code != PR_NOT_PYTHON)
-        note_failure(s, err.code, &err);
+    if (code == PR_OK)
+        note_recorded(s, t);
+    else if (may_become_python(s, t, code))
+        postpone(t, code, &err);
+    else
+        give_up(s, t, &err);
+}
+
+/* For the file of the one asked for. */
+static void
+note_children(const session *s, const target *t)
+{
+    rec_children_report r = rec_children_count(s->children);
+    char how[64];
+    if (!r.told)
+        snprintf(how, sizeof how, "looked for every %d ms", r.blind_ms);
+    else if (r.overruns)
+        snprintf(how, sizeof how, "every fork but for %" PRIu64 " overruns",
+                 r.overruns);
+    else
+        snprintf(how, sizeof how, "every fork");
+    rec_record_note_children(t->record, how, r.seen, s->gone);
 }
 
 static void
@@ -272,59 +355,105 @@ finish_target(session *s, target *t)
 {
     pr_err err = PR_ERR_INIT;
     rec_report report;
+    if (s->children && !t->child)
+        note_children(s, t);
     pr_code code = rec_record_finish(t->record, &report, &err);
     t->record = NULL;
     t->done = true;
-    bool child = t != &s->target[0];
-    if (child && code == PR_NO_PROCESS)
-        s->gone++;
+    if (t->child && code == PR_NO_PROCESS)
+        note_gone(s, t);
     else if (code != PR_OK)
         note_failure(s, code, &err);
     else if (!s->options->quiet)
         print_summary(t, &report, s->options);
 }
 
-/* run.bin, process 42 -> run.42.bin */
+/* ---- children ---- */
+
+/* run.bin, process 42 -> run.42.bin; another one with this number, later ->
+ * run.42-2.bin */
 static char *
-name_after(const char *output, pid_t pid)
+name_after(const session *s, pid_t pid)
 {
+    const char *output = s->options->output;
     const char *slash = strrchr(output, '/');
     const char *dot = strrchr(slash ? slash : output, '.');
     if (!dot || dot == output)
         dot = output + strlen(output);
-    char *name = NULL;
-    if (asprintf(&name, "%.*s.%d%s", (int)(dot - output), output, (int)pid,
-                 dot) < 0)
+    unsigned nth = 1;
+    for (size_t i = 0; i < s->n_recorded; i++)
+        nth += s->recorded[i] == pid;
+    char number[16] = "", *name = NULL;
+    if (nth > 1)
+        snprintf(number, sizeof number, "-%u", nth);
+    if (asprintf(&name, "%.*s.%d%s%s", (int)(dot - output), output, (int)pid,
+                 number, dot) < 0)
         return NULL;
     return name;
 }
 
-static bool
-is_known(const session *s, pid_t pid)
+/* The last one with this number that is still of interest. */
+static target *
+find_child(const session *s, pid_t pid)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (s->target[i].pid == pid)
-            return true;
-    return false;
+    for (size_t i = s->n; i-- > 0;)
+        if (s->target[i].pid == pid && s->target[i].child)
+            return &s->target[i];
+    return NULL;
+}
+
+/* Who was just born gets a moment to become what it will be; who became it is
+ * looked at at once. */
+static pr_code
+take_child(session *s, const rec_child_event *event, pr_err *err)
+{
+    target *t = event->execed ? find_child(s, event->pid) : NULL;
+    if (t && t->record)
+        return PR_OK; /* its recording notices */
+    if (!t) {
+        pr_code code =
+            add_target(s, event->pid, true, name_after(s, event->pid), err);
+        if (code != PR_OK)
+            return code;
+        t = &s->target[s->n - 1];
+    }
+    t->seen_ns = now_ns();
+    t->other = false;
+    t->try_ns = event->execed ? 0 : t->seen_ns + SETTLE_MS * 1000000;
+    return PR_OK;
 }
 
 static void
 look_for_children(session *s)
 {
-    pid_t *pid;
-    size_t n;
-    if (rec_child_pids(s->target[0].pid, 1, &pid, &n, NULL) != PR_OK)
-        return;
+    const rec_child_event *event;
+    size_t n = 0;
     pr_err err = PR_ERR_INIT;
-    for (size_t i = 0; i < n; i++) {
-        if (is_known(s, pid[i]))
-            continue;
-        pr_code code =
-            add_target(s, pid[i], name_after(s->options->output, pid[i]), &err);
-        if (code != PR_OK)
-            note_failure(s, code, &err);
-    }
-    free(pid);
+    pr_code code = rec_children_look(s->children, &event, &n, &err);
+    for (size_t i = 0; code == PR_OK && i < n; i++)
+        code = take_child(s, &event[i], &err);
+    if (code != PR_OK)
+        note_failure(s, code, &err);
+}
+
+static void
+print_children(const session *s)
+{
+    rec_children_report r = rec_children_count(s->children);
+    fprintf(stderr,
+            "pyrec: %" PRIu64 " children seen, %zu recorded, %" PRIu64
+            " gone before they could be\n",
+            r.seen, s->n_recorded, s->gone);
+    if (!r.told)
+        fprintf(stderr,
+                "pyrec: children that lived less than %d ms may be unseen: "
+                "root outside of containers is told of every one\n",
+                r.blind_ms);
+    if (r.overruns)
+        fprintf(stderr,
+                "pyrec: warning: %" PRIu64 " times, more processes were "
+                "started than could be told: children may be unseen\n",
+                r.overruns);
 }
 
 /* ---- the loop ---- */
@@ -368,39 +497,60 @@ print_status(const session *s, size_t active)
             active, active == 1 ? "" : "es", passed / 60, passed % 60);
 }
 
+/* -1: no limit. */
 static int
-poll_timeout(const session *s, bool waiting, bool status)
+shorter(int a, int b)
 {
-    if (waiting)
-        return ATTACH_EVERY_MS;
-    if (s->options->children || s->has_child)
-        return CHILDREN_EVERY_MS;
-    return status ? STATUS_EVERY_MS : -1;
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* Until the next of all that is not told by a descriptor. */
+static int
+poll_timeout(const session *s, bool status)
+{
+    int timeout = status ? STATUS_EVERY_MS : -1;
+    if (s->has_child)
+        timeout = COMMAND_EVERY_MS;
+    if (s->children && rec_children_fd(s->children) < 0)
+        timeout = shorter(timeout, rec_children_every_ms(s->children));
+    uint64_t now = now_ns();
+    for (size_t i = 0; i < s->n; i++) {
+        const target *t = &s->target[i];
+        uint64_t wait = t->try_ns > now ? t->try_ns - now : 0;
+        if (!t->record)
+            timeout = shorter(timeout, (int)(wait / 1000000) + 1);
+    }
+    return timeout;
 }
 
 /* Wait until something happens.  False: out of memory. */
 static bool
 wait_for_something(session *s, int timeout)
 {
-    struct pollfd *fds = calloc(s->n + 1, sizeof *fds);
+    enum { OTHERS = 2 };
+    struct pollfd *fds = calloc(s->n + OTHERS, sizeof *fds);
     if (!fds)
         return false;
+    bool listens = s->children && !s->stopping;
+    int children = listens ? rec_children_fd(s->children) : -1;
     fds[0] = (struct pollfd){s->signal_fd, POLLIN, 0};
+    fds[1] = (struct pollfd){children, POLLIN, 0};
     for (size_t i = 0; i < s->n; i++)
-        fds[i + 1] = (struct pollfd){
+        fds[i + OTHERS] = (struct pollfd){
             s->target[i].record ? rec_record_fd(s->target[i].record) : -1,
             POLLIN, 0};
-    poll(fds, s->n + 1, timeout);
+    poll(fds, s->n + OTHERS, timeout);
     if (fds[0].revents & POLLIN)
         take_signal(s);
     for (size_t i = 0; i < s->n; i++)
-        if (fds[i + 1].revents & POLLIN)
+        if (fds[i + OTHERS].revents & POLLIN)
             finish_target(s, &s->target[i]);
     free(fds);
     return true;
 }
 
-/* Start what can be started; *ret_waiting: some cannot yet. */
+/* Start what can be started.  Returns how many are recorded; *ret_waiting:
+ * others cannot be yet. */
 static size_t
 start_targets(session *s, bool *ret_waiting)
 {
@@ -408,13 +558,14 @@ start_targets(session *s, bool *ret_waiting)
     *ret_waiting = false;
     for (size_t i = 0; i < s->n; i++) {
         target *t = &s->target[i];
-        if (!t->done && !t->record && !s->stopping)
+        if (!t->record && !s->stopping && now_ns() >= t->try_ns)
             try_start(s, t);
         if (t->record)
             active++;
         else if (!t->done && !s->stopping)
             *ret_waiting = true;
     }
+    drop_done(s);
     return active;
 }
 
@@ -442,11 +593,12 @@ run(session *s)
         size_t active = start_targets(s, &waiting);
         if (!active && !waiting)
             break;
-        if (!wait_for_something(s, poll_timeout(s, waiting, status)))
+        if (!wait_for_something(s, poll_timeout(s, status)))
             break;
+        drop_done(s);
         if (s->has_child)
             rec_child_poll(&s->child);
-        if (s->options->children && !s->stopping)
+        if (s->children && !s->stopping)
             look_for_children(s);
         s->stopping = s->stopping || is_over(s);
         if (s->stopping)
@@ -492,14 +644,18 @@ static pr_code
 open_session(session *s, pr_err *err)
 {
     pr_code code = open_signals(s, err);
+    if (code == PR_OK && s->options->children)
+        code = rec_children_open(&s->children, err);
     if (code == PR_OK)
         code = start_command(s, err);
     if (code != PR_OK)
         return code;
     raise_descriptors();
     s->start_ns = now_ns();
-    return add_target(s, s->has_child ? s->child.pid : s->options->pid,
-                      strdup(s->options->output), err);
+    pid_t pid = s->has_child ? s->child.pid : s->options->pid;
+    if (s->children)
+        rec_children_watch(s->children, pid);
+    return add_target(s, pid, false, strdup(s->options->output), err);
 }
 
 static void
@@ -508,6 +664,8 @@ release(session *s)
     for (size_t i = 0; i < s->n; i++)
         free(s->target[i].output);
     free(s->target);
+    free(s->recorded);
+    rec_children_free(s->children);
     if (s->signal_fd >= 0)
         close(s->signal_fd);
 }
@@ -523,7 +681,7 @@ exit_status(session *s, const pr_err *err)
         return pr_exit_status(s->code);
     while (s->has_child && !s->child.ended) {
         struct pollfd fd = {s->signal_fd, POLLIN, 0};
-        if (poll(&fd, 1, CHILDREN_EVERY_MS) > 0)
+        if (poll(&fd, 1, COMMAND_EVERY_MS) > 0)
             take_signal(s);
         rec_child_poll(&s->child);
     }
@@ -540,11 +698,8 @@ record(const rec_options *options)
         run(&s);
     else
         note_failure(&s, code, &err);
-    if (options->children && !options->quiet)
-        fprintf(stderr,
-                "pyrec: %" PRIu64 " children recorded, %" PRIu64
-                " gone before they could be\n",
-                s.recorded, s.gone);
+    if (s.children && !options->quiet)
+        print_children(&s);
     int status = exit_status(&s, &err);
     release(&s);
     return status;

@@ -26,6 +26,8 @@ struct rec_record {
     rec_sampler *sampler;
     uint64_t start_ns, origin_ns;
     pf_writer_stats written;
+    char children[64]; /* how they were looked for; empty: they were not */
+    uint64_t children_seen, children_gone;
 };
 
 static uint64_t
@@ -295,9 +297,13 @@ tell_policy(rec_record *r, const rec_report *t, pr_err *err)
 static pr_code
 tell_end(rec_record *r, const rec_report *t, pr_err *err)
 {
+    rec_tick_count(r->unwinder, PR_COUNT_CHILDREN, r->children_seen);
+    rec_tick_count(r->unwinder, PR_COUNT_CHILDREN_GONE, r->children_gone);
     pr_code code = rec_unwinder_tell_counts(r->unwinder, err);
     if (code == PR_OK)
         code = tell_policy(r, t, err);
+    if (code == PR_OK && r->children[0])
+        code = tell(r, "recorder.children", r->children, err);
     if (code == PR_OK)
         code = tell_counters(r, err);
     if (code != PR_OK)
@@ -456,4 +462,13 @@ void
 rec_record_stop(rec_record *r)
 {
     rec_sampler_stop(r->sampler);
+}
+
+void
+rec_record_note_children(rec_record *r, const char *how, uint64_t seen,
+                         uint64_t gone)
+{
+    snprintf(r->children, sizeof r->children, "%s", how);
+    r->children_seen = seen;
+    r->children_gone = gone;
 }

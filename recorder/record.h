@@ -38,6 +38,11 @@ int rec_record_fd(const rec_record *record);
 /* Ask it to end. */
 void rec_record_stop(rec_record *record);
 
+/* What is known of its children, for the file: how they were looked for, how
+ * many were seen, and how many ended too early.  Before rec_record_finish(). */
+void rec_record_note_children(rec_record *record, const char *how,
+                              uint64_t seen, uint64_t gone);
+
 /* Wait for its end, complete the file, free.  PR_OK also when the target has
  * ended; PR_NO_PROCESS if it did before the first sample. */
 pr_code rec_record_finish(rec_record *record, rec_report *ret, pr_err *err);

@@ -77,6 +77,56 @@ def each_python_child_has_a_profile_of_its_own(python):
     expect("in_parent" in functions("run.bin"), "in_parent() was not seen")
 
 
+# Children that come and go, then one that is a Python for a while.
+SHORT = 30
+MANY = """\
+import os, subprocess, sys
+for _ in range(%d):
+    subprocess.run(["true"])
+subprocess.run([sys.executable, "busy.py", "0"])
+""" % SHORT
+
+
+def record_many(*before):
+    with open("busy.py", "w") as file:
+        file.write(BUSY)
+    with open("many.py", "w") as file:
+        file.write(MANY)
+    done = live.succeed(*before, live.PYREC, "--children", "-o", "run.bin",
+                        "--", live.ANY_PYTHON, "many.py")
+    made = [name for name in os.listdir(".") if name.endswith(".bin")]
+    expect(len(made) == 2, "profiles: %s", made)
+    (child,) = [name for name in made if name != "run.bin"]
+    expect("busy" in functions(child), "busy() was not seen")
+    return done.stderr, live.Database("run.bin")
+
+
+@live.once
+def children_that_came_and_went_are_counted():
+    said, database = record_many()
+    if database.meta("recorder.children") != "every fork":
+        raise live.Skip("the kernel does not tell of forks here")
+    seen, gone = (int(database.meta("count." + name) or 0)
+                  for name in ("children", "children_gone"))
+    expect(seen == SHORT + 1, "%d seen", seen)
+    # on a machine under load some may live long enough to be known
+    expect(gone <= SHORT, "%d gone", gone)
+    expect("%d children seen, 1 recorded, %d gone" % (seen, gone) in said,
+           "%s", said)
+
+
+@live.once
+def children_that_may_be_unseen_are_said_so():
+    alone = ["unshare", "--net"]
+    if live.call(*alone, "true").returncode != 0:
+        raise live.Skip("no network of its own here")
+    said, database = record_many(*alone)
+    expect(database.meta("recorder.children").startswith("looked for every"),
+           "%s", database.meta("recorder.children"))
+    expect("may be unseen" in said and "root outside of containers" in said,
+           "%s", said)
+
+
 def state_of(pid):
     with open("/proc/%d/status" % pid) as file:
         return [line.split()[1] for line in file

@@ -1,0 +1,53 @@
+/*
+ * children.h - the processes that a process starts, and that those start.
+ *
+ * Two ways to see them.  Where the kernel lets us, it tells of every fork and
+ * exec on the machine (the proc connector, linux/cn_proc.h): nobody of the
+ * tree is missed, however short he lives and whoever adopts him.  Elsewhere
+ * (containers, kernels without it) all processes are listed now and then: who
+ * comes and goes between two looks is never seen.
+ */
+#ifndef RECORDER_CHILDREN_H
+#define RECORDER_CHILDREN_H
+
+#include <pyrec/base.h>
+#include <sys/types.h>
+
+typedef struct rec_children rec_children; /* opaque */
+
+typedef struct rec_child_event {
+    pid_t pid;
+    bool execed; /* it became another program; else: it was born */
+} rec_child_event;
+
+/* Begin to listen, so that a process may be started and not a child of it be
+ * missed. */
+pr_code rec_children_open(rec_children **ret, pr_err *err);
+void rec_children_free(rec_children *children); /* takes NULL */
+
+/* Whose children.  Those that live already are told by the next look. */
+void rec_children_watch(rec_children *children, pid_t root);
+
+/* A descriptor that becomes readable when there is something to look at; -1:
+ * look every rec_children_every_ms(). */
+int rec_children_fd(const rec_children *children);
+
+/* Long enough for looking to cost at most a twentieth of a CPU; 0: the kernel
+ * tells. */
+int rec_children_every_ms(const rec_children *children);
+
+/* What happened since the last look, in order; valid until the next.  PR_NOMEM
+ * or why the processes cannot be listed. */
+pr_code rec_children_look(rec_children *children, const rec_child_event **ret,
+                          size_t *ret_n, pr_err *err);
+
+typedef struct rec_children_report {
+    uint64_t seen;     /* born */
+    uint64_t overruns; /* the kernel had more to tell than there was room */
+    bool told;         /* by the kernel */
+    int blind_ms;      /* not told: the longest time between two looks */
+} rec_children_report;
+
+rec_children_report rec_children_count(const rec_children *children);
+
+#endif
