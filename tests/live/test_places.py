@@ -1,7 +1,9 @@
-"""Interpreters in odd places: renamed, deleted, replaced, in other namespaces.
+"""Interpreters in odd places: renamed, deleted, replaced, in other namespaces,
+inside another program.
 
 In each the recorder must find the same program as anywhere."""
 
+import glob
 import json
 import os
 import shutil
@@ -69,11 +71,11 @@ class Inside:
     """A target started by a command that changes its surroundings; its pid
     out here is that of the process whose last name inside is the told one."""
 
-    def __init__(self, *command):
+    def __init__(self, *command, **environment):
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE, start_new_session=True,
-            env=dict(os.environ, LC_ALL="C"))
+            env=dict(os.environ, LC_ALL="C", **environment))
 
     def __enter__(self):
         line = self.process.stdout.readline()
@@ -143,6 +145,68 @@ def an_interpreter_in_a_changed_root_is_found(python):
     os.makedirs(os.path.join(root, "mnt"), exist_ok=True)
     with Inside("unshare", "--mount", "sh", "-c", script, "sh", TARGETS, root,
                 program) as pid:
+        sees_the_program(pid)
+
+
+class Embedded:
+    """A program that loads libpython, or several, and runs one of them."""
+
+    def __init__(self, python, libraries):
+        live.succeed(os.environ.get("CC", "cc"), "-o", "host",
+                     os.path.join(TARGETS, "host.c"), "-ldl")
+        found = live.succeed(
+            python, "-c", "import sys, sysconfig; v = sysconfig.get_config_var;"
+            "print(sys.prefix, v('LIBDIR'), v('LDVERSION'), sep='\\n')")
+        self.prefix, folder, version = found.stdout.split("\n")[:3]
+        own = self.library(folder, "libpython%s.so.1.0" % version)
+        shutil.copy(own, "copy.so")
+        command = [*self.loader(), "./host",
+                   *(own if which == "own" else "./copy.so"
+                     for which in libraries),
+                   "--", os.path.join(TARGETS, "plain.py"), "60"]
+        self.target = Inside(*command, PYTHONHOME=self.prefix)
+
+    def library(self, folder, name):
+        """In its folder; or in that of the root the interpreter came from."""
+        places = glob.glob(os.path.join(folder, name)) + glob.glob(
+            os.path.join(self.prefix, "lib", "*-linux-gnu*", name))
+        if not places:
+            raise live.Skip("this Python has no libpython of its own")
+        return places[0]
+
+    def loader(self):
+        """What starts a program on the libraries of a root."""
+        libraries = glob.glob(os.path.join(self.prefix, "lib", "*-linux-gnu*"))
+        loaders = [loader for folder in libraries
+                   for loader in glob.glob(os.path.join(folder, "ld-linux-*"))]
+        if self.prefix == "/usr" or not loaders:
+            return []
+        return [loaders[0], "--library-path", libraries[0]]
+
+    def __enter__(self):
+        return self.target.__enter__()
+
+    def __exit__(self, *_):
+        self.target.__exit__()
+
+
+@live.each_python
+def an_interpreter_inside_another_program_is_found(python):
+    with Embedded(python, ["own"]) as pid:
+        sees_the_program(pid)
+
+
+@live.each_python
+def of_two_libraries_the_one_with_an_interpreter_is_found(python):
+    for libraries in ["copy", "own"], ["own", "copy"]:
+        with Embedded(python, libraries) as pid:
+            sees_the_program(pid)
+
+
+@live.each_python
+def a_library_that_was_deleted_is_found(python):
+    with Embedded(python, ["copy"]) as pid:
+        os.unlink("copy.so")
         sees_the_program(pid)
 
 

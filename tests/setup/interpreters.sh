@@ -82,7 +82,7 @@ fetch_python() {
     (
         apt_state "$cache/apt/$2" "$2" &&
             apt_unpack "$cache/apt/$2" "$_root" "python$1-minimal" \
-                "libpython$1-stdlib" libc-bin
+                "libpython$1-stdlib" "libpython$1" libc-bin
     ) >"$log" 2>&1 || {
         sed 's/^/  /' "$log" >&2
         return 1
