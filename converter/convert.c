@@ -215,6 +215,8 @@ conv_run(const char *const *input, size_t n, const char *target_name,
             *ret = report;
     } else {
         conv_out_abort(job.out);
+        if (rc == PR_IO)
+            pr_err_wrap(err, "cannot make '%s'", output);
     }
     return rc;
 }

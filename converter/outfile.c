@@ -280,6 +280,16 @@ take_name(conv_outfile *out, pr_err *err)
 }
 
 static pr_code
+fail_to_write(const conv_outfile *out, pr_err *err)
+{
+    int sys = out->failed;
+    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot write '%s'", out->path);
+    if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
+        pr_err_hint(err, "make room, or write to another file system");
+    return PR_IO;
+}
+
+static pr_code
 close_file(conv_outfile *out, pr_err *err)
 {
     write_all(out, out->buffer, out->n);
@@ -291,8 +301,7 @@ close_file(conv_outfile *out, pr_err *err)
     if (close(fd) != 0 && !out->failed)
         out->failed = errno; /* some file systems report a full disk here */
     if (out->failed)
-        return PR_FAIL(err, PR_IO, out->failed, PR_NO_OFFSET,
-                       "cannot write '%s'", out->path);
+        return fail_to_write(out, err);
     return sys != 0 ? fail_to_create(out->path, sys, err) : PR_OK;
 }
 

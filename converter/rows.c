@@ -32,8 +32,11 @@ conv_sqlite_fail(sqlite3 *database, pr_err *err)
 {
     int rc = sqlite3_errcode(database);
     pr_code code = rc == SQLITE_NOMEM ? PR_NOMEM : PR_IO;
-    return PR_FAIL(err, code, sqlite3_system_errno(database), PR_NO_OFFSET,
-                   "cannot write the database: %s", sqlite3_errmsg(database));
+    pr_err_set(err, code, sqlite3_system_errno(database), PR_NO_OFFSET,
+               "cannot write the database: %s", sqlite3_errmsg(database));
+    if (rc == SQLITE_FULL)
+        pr_err_hint(err, "make room, or write to another file system");
+    return code;
 }
 
 static int

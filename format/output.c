@@ -120,13 +120,13 @@ pf_output_open(pf_output *out, const char *path, bool force, bool sync,
 }
 
 static pr_code
-write_failed(pf_output *out, int sys, size_t n, pr_err *err)
+write_failed(pf_output *out, int sys, pr_err *err)
 {
     pf_output_cut(out, out->size);
     pr_err_set(err, PR_IO, sys, PR_NO_OFFSET,
-               "cannot write %zu bytes to '%s', of which %" PRIu64
-               " bytes are safe",
-               n, out->path, out->size);
+               "cannot write '%s' behind its first %" PRIu64
+               " bytes, which are whole",
+               out->path, out->size);
     if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
         pr_err_hint(err, "make room, or write to another file system");
     return PR_IO;
@@ -141,11 +141,11 @@ pf_output_append(pf_output *out, const void *bytes, size_t n, pr_err *err)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return write_failed(out, got < 0 ? errno : ENOSPC, n, err);
+            return write_failed(out, got < 0 ? errno : ENOSPC, err);
         done += (size_t)got;
     }
     if (out->sync && fdatasync(out->fd) != 0)
-        return write_failed(out, errno, n, err);
+        return write_failed(out, errno, err);
     out->size += n;
     return PR_OK;
 }

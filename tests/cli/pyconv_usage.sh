@@ -63,9 +63,14 @@ expect "a database needs a file" 2 "$pyconv" run.bin --to sqlite -o -
 expect "a device takes what streams" 0 \
     "$pyconv" run.bin --to collapsed -o /dev/null
 expect "a full disk is told" 1 "$pyconv" run.bin --to collapsed -o /dev/full
-holds "with its cause" err "No space left"
-expect "a limit on files is told" 1 \
-    sh -c 'ulimit -f 1; exec "$0" run.bin --to sqlite -o limit.db' "$pyconv"
+holds "with its cause and the remedy" err "No space left on device; make room"
+for to in sqlite speedscope; do
+    expect "a limit on files is told for $to" 1 \
+        sh -c 'ulimit -f 1; exec "$0" "$1" --to $2 -o limited.$2' "$pyconv" \
+        run.bin $to
+    holds "with the name of the file" err "cannot [a-z]* 'limited.$to'"
+    is "which is not made" test ! -e limited.$to
+done
 expect "a missing folder is told" 1 \
     "$pyconv" run.bin --to pstats -o nowhere/x.pstats
 holds "with the remedy" err "folder"

@@ -1189,7 +1189,7 @@ a_full_disk_leaves_what_was_checkpointed(void **state)
             failed++;
             assert_int_equal(rc, PR_IO);
             assert_int_equal(err.sys, EFBIG);
-            assert_non_null(strstr(err.what, "bytes are safe"));
+            assert_non_null(strstr(err.what, "bytes, which are whole"));
         }
         if (exists(path)) {
             taker t;
