@@ -326,6 +326,40 @@ set_anchor(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
                    (unsigned long long)t->tid);
 }
 
+/* Did it stand still from the first read of the guard to the last? */
+static pr_code
+close_proof(rec_unwinder *u, rec_read *r, uint32_t calls, bool *ret_proven,
+            pr_err *err)
+{
+    pr_code code = close_guard(u, r, calls, err);
+    if (code == PR_OK)
+        *ret_proven = rec_own_switches() == u->switches && guard_holds(u, r);
+    return code;
+}
+
+/* While it stands still, its GIL is in nobody else's hands. */
+static void
+note_witness(rec_unwinder *u, const rec_thread *t, uint8_t status)
+{
+    rec_interp *in = &u->table.interp[t->interp];
+    if (in->gil.address && (status & PR_HAS_GIL))
+        in->witness = t->rseq;
+}
+
+static pr_code
+accept_still(rec_unwinder *u, rec_thread *t, const rec_read *r, const found *f,
+             pr_err *err)
+{
+    note_witness(u, t, f->status);
+    pr_code code = accept(u, t, f, PR_COUNT_PROVEN, err);
+    if (code != PR_OK || u->opts.cache != REC_CACHE_ANCHOR)
+        return code;
+    code = set_anchor(u, t, r, err);
+    if (rec_own_switches() != u->switches)
+        rec_anchor_drop(t); /* it may have run before the write */
+    return code;
+}
+
 pr_code
 rec_look_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
                rec_looked *ret, pr_err *err)
@@ -343,25 +377,16 @@ rec_look_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
         return stop(t, &why, err);
     if (taken == PR_OK)
         add_cpu_state(u, t, &f);
-    pr_code code = close_guard(u, &r, calls, err);
+    bool proven;
+    pr_code code = close_proof(u, &r, calls, &proven, err);
     if (code != PR_OK)
         return code;
-    if (rec_own_switches() != u->switches || !guard_holds(u, &r)) {
-        *ret = REC_BROKEN;
+    *ret = proven ? REC_LOOKED : REC_BROKEN;
+    if (!proven)
         return PR_OK;
-    }
     if (taken != PR_OK)
         return look_again(u, t, taken, ret, err);
-    *ret = REC_LOOKED;
-    rec_interp *in = &u->table.interp[t->interp];
-    if (in->gil.address && (f.status & PR_HAS_GIL))
-        in->witness = t->rseq;
-    code = accept(u, t, &f, PR_COUNT_PROVEN, err);
-    if (code == PR_OK && u->opts.cache == REC_CACHE_ANCHOR)
-        code = set_anchor(u, t, &r, err);
-    if (rec_own_switches() != u->switches)
-        rec_anchor_drop(t); /* it may have run before the write */
-    return code;
+    return accept_still(u, t, &r, &f, err);
 }
 
 /* ---- proof: quiet, or by a witness ---- */
@@ -401,10 +426,9 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_looked *ret, pr_err *err)
     if (rest) {
         proven = rec_thread_ran(t, pid, &ran) && !ran;
     } else {
-        code = close_guard(u, &r, 0, err);
+        code = close_proof(u, &r, 0, &proven, err);
         if (code != PR_OK)
             return code;
-        proven = guard_holds(u, &r) && rec_own_switches() == u->switches;
     }
     if (!proven) {
         *ret = REC_BROKEN;
