@@ -13,6 +13,7 @@
 #include "recorder/look.h"
 
 #include "recorder/anchor.h"
+#include "recorder/runs.h"
 #include "recorder/status.h"
 
 #include <errno.h>

@@ -1,12 +1,9 @@
 /*
- * thread.c - lists of interpreters and threads, and what the kernel says of
- * one thread.
+ * thread.c - lists of interpreters and threads (thread.h).
  */
 #include "recorder/thread.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -638,101 +635,4 @@ rec_thread_matches(const rec_thread *t, const rec_layout *l, const uint8_t *p)
     /* 3.11 does not mark a deleted state; its place in the list is another */
     return rec_u64(p + l->tstate.prev) == t->prev &&
            rec_u64(p + l->tstate.next) == t->next;
-}
-
-static int
-open_task_file(pid_t pid, pid_t tid, const char *name)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid,
-             name);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* A file of a thread, kept open if it may be; 0: the thread is gone. */
-static size_t
-read_task_file(const rec_thread *t, int *kept, pid_t pid, const char *name,
-               char *to, size_t size)
-{
-    int fd = *kept >= 0 ? *kept : open_task_file(pid, t->host, name);
-    if (fd < 0)
-        return 0;
-    ssize_t n = pread(fd, to, size - 1, 0);
-    if (fd < t->keep_below)
-        *kept = fd;
-    else
-        close(fd);
-    if (n <= 0)
-        return 0;
-    to[n] = '\0';
-    return (size_t)n;
-}
-
-bool
-rec_thread_ran(rec_thread *t, pid_t pid, bool *ret_ran)
-{
-    char text[128];
-    if (!read_task_file(t, &t->schedstat_fd, pid, "schedstat", text,
-                        sizeof text))
-        return false;
-    char *p = text;
-    uint64_t run_ns = strtoull(p, &p, 10);
-    (void)strtoull(p, &p, 10);
-    uint64_t n_runs = strtoull(p, &p, 10);
-    *ret_ran = t->ran = n_runs != t->n_runs || run_ns != t->run_ns;
-    if (t->ran)
-        t->asleep = false;
-    t->run_ns = run_ns;
-    t->n_runs = n_runs;
-    return true;
-}
-
-/* Field 39 of stat, counted from the letter, which is the third. */
-static uint32_t
-parse_cpu(const char *letter)
-{
-    const char *p = letter;
-    for (int field = 3; field < 39 && p; field++) {
-        p = strchr(p, ' ');
-        if (p)
-            p++;
-    }
-    return p ? (uint32_t)strtoul(p, NULL, 10) : UINT32_MAX;
-}
-
-/* The number behind a name in the text of status; 0 without it. */
-static uint64_t
-number_after(const char *text, const char *name)
-{
-    const char *p = strstr(text, name);
-    return p ? strtoull(p + strlen(name), NULL, 10) : 0;
-}
-
-/* Was it taken off its CPU as often as it was put on one?  Its letter alone
- * would not say so: the kernel sets that to S or D before it switches, and a
- * thread that is woken in between runs on (Linux, kernel/sched/core.c,
- * __schedule(): both counts change with each switch and with nothing else). */
-static bool
-is_off_cpu(rec_thread *t, pid_t pid)
-{
-    char text[4096];
-    if (!read_task_file(t, &t->status_fd, pid, "status", text, sizeof text))
-        return false;
-    return t->n_runs == number_after(text, "\nvoluntary_ctxt_switches:") +
-                            number_after(text, "\nnonvoluntary_ctxt_switches:");
-}
-
-bool
-rec_thread_state(rec_thread *t, pid_t pid)
-{
-    char text[512];
-    if (!read_task_file(t, &t->stat_fd, pid, "stat", text, sizeof text))
-        return false;
-    const char *p = strrchr(text, ')'); /* the name may hold any byte */
-    if (!p || p[1] != ' ' || !p[2])
-        return false;
-    t->letter = p[2];
-    t->asleep = strchr("SDTt", t->letter) && is_off_cpu(t, pid);
-    t->cpu = parse_cpu(p + 2);
-    return true;
 }

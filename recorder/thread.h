@@ -135,13 +135,4 @@ bool rec_interps_parse(rec_threads_table *table, const rec_window *window);
 bool rec_thread_matches(const rec_thread *thread, const rec_layout *layout,
                         const uint8_t *tstate);
 
-/* Look at its schedstat: *ret_ran says whether it may have run since the last
- * call.  False: the thread is gone. */
-bool rec_thread_ran(rec_thread *thread, pid_t pid, bool *ret_ran);
-
-/* Look at the letter of its state and at its CPU.  Between two calls of
- * rec_thread_ran() that say it did not run, what this says holds.  False: the
- * thread is gone. */
-bool rec_thread_state(rec_thread *thread, pid_t pid);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "recorder/look.h"
 #include "recorder/procfs.h"
+#include "recorder/runs.h"
 #include "recorder/tick.h"
 
 #include <limits.h>
