@@ -24,6 +24,7 @@ typedef struct view {
     bool capable;      /* CAP_SYS_PTRACE in our own user namespace */
     bool same_user_ns; /* or not known */
     bool dumpable;
+    bool stronger; /* it has capabilities that we have not */
     bool filtered; /* a seccomp filter watches us */
     int yama;      /* kernel.yama.ptrace_scope; 0 also without Yama */
 } view;
@@ -57,6 +58,7 @@ look(pid_t pid, view *ret)
         strstr(text, "\nState:\tZ"))
         return false;
     v.target = (uid_t)field(text, "\nUid:", 10);
+    uint64_t theirs = field(text, "\nCapPrm:", 16);
     /* its files belong to root while it is not dumpable (proc(5)) */
     struct stat st;
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
@@ -64,6 +66,7 @@ look(pid_t pid, view *ret)
     v.same_user_ns = same_user_ns(pid);
     if (rec_procfs_read("/proc/self/status", text, sizeof text, NULL)) {
         v.capable = field(text, "\nCapEff:", 16) >> SYS_PTRACE_BIT & 1;
+        v.stronger = (theirs & ~field(text, "\nCapPrm:", 16)) != 0;
         v.filtered = field(text, "\nSeccomp:", 10) != 0;
     }
     if (rec_procfs_read("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text,
@@ -151,6 +154,12 @@ rec_process_explain_denied(pid_t pid, int error, pr_err *err)
                       "it is not dumpable (setuid program or "
                       "prctl(PR_SET_DUMPABLE, 0))",
                       "run as root or with CAP_SYS_PTRACE");
+    if (!v.capable && v.same_user_ns && v.stronger)
+        return denied(&v, error, err,
+                      "it has capabilities that pyrec has not, and "
+                      "CAP_SYS_PTRACE is missing",
+                      "run with the capability (containers: "
+                      "--cap-add=SYS_PTRACE)");
     if (!v.capable && !v.same_user_ns)
         return denied(&v, error, err, "it lives in another user namespace",
                       "run as root outside of the namespace");

@@ -57,6 +57,41 @@ is_known(const rec_pause *pause, pid_t tid)
     return false;
 }
 
+/* Who traces it already, or 0. */
+static pid_t
+tracer_of(pid_t pid, pid_t tid)
+{
+    static const char key[] = "\nTracerPid:";
+    char name[48], status[4096];
+    snprintf(name, sizeof name, "task/%d/status", (int)tid);
+    if (!rec_procfs_of(pid, name, status, sizeof status, NULL))
+        return 0;
+    const char *p = strstr(status, key);
+    return p ? (pid_t)strtol(p + sizeof key - 1, NULL, 10) : 0;
+}
+
+/* Its memory could be read, so that it is not its owner that forbids it. */
+static pr_code
+refused(const rec_pause *pause, pid_t tid, int error, pr_err *err)
+{
+    pid_t tracer = tracer_of(pause->pid, tid);
+    if (tracer) {
+        char name[64];
+        rec_procfs_name(tracer, name, sizeof name);
+        pr_err_set(err, PR_DENIED, 0, PR_NO_OFFSET,
+                   "cannot stop process %d: %d (%s) traces it already",
+                   (int)pause->pid, (int)tracer, name);
+        pr_err_hint(err, "end that, or leave out --blocking");
+    } else {
+        pr_err_set(err, PR_DENIED, error, PR_NO_OFFSET,
+                   "cannot stop thread %d of process %d", (int)tid,
+                   (int)pause->pid);
+        pr_err_hint(err, "leave out --blocking, or allow ptrace (a seccomp "
+                         "filter or a security module forbids it)");
+    }
+    return PR_DENIED;
+}
+
 /* A thread that ends while it is seized is no failure. */
 static pr_code
 seize(rec_pause *pause, pid_t tid, pr_err *err)
@@ -69,11 +104,7 @@ seize(rec_pause *pause, pid_t tid, pr_err *err)
         int error = errno;
         if (error == ESRCH || is_gone(pause->pid, tid))
             return PR_OK;
-        pr_err_set(err, PR_DENIED, error, PR_NO_OFFSET,
-                   "cannot stop thread %d of process %d", (int)tid,
-                   (int)pause->pid);
-        pr_err_hint(err, "is it being debugged?  leave out --blocking");
-        return PR_DENIED;
+        return refused(pause, tid, error, err);
     }
     pause->thread[pause->n++] = (rec_paused){.tid = tid};
     if (trace(PTRACE_INTERRUPT, tid, 0) < 0 && errno != ESRCH)

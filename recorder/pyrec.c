@@ -97,6 +97,13 @@ fail(const pr_err *err, const rec_options *options)
 
 /* ---- the summary ---- */
 
+/* Without the right to a better one (spec/sampling.md, "Policy"). */
+static bool
+is_weak(const char *policy)
+{
+    return strcmp(policy, "slice") == 0 || strcmp(policy, "other") == 0;
+}
+
 static const char *
 why_missed(const rec_report *t, const rec_options *options)
 {
@@ -104,9 +111,11 @@ why_missed(const rec_report *t, const rec_options *options)
     uint64_t others = t->missed > in_gaps ? t->missed - in_gaps : 0;
     if (t->missed_queue)
         return ", writing was too slow (a lower --rate helps)";
-    if (rec_percent(others, t->missed + t->ticks) > 1 && !options->realtime)
-        return ", its CPU was busy (--realtime helps)";
-    return "";
+    if (rec_percent(others, t->missed + t->ticks) <= 1 || options->realtime)
+        return "";
+    return is_weak(t->sampler.policy)
+               ? ", its CPU was busy (--realtime with CAP_SYS_NICE helps)"
+               : ", its CPU was busy (--realtime helps)";
 }
 
 /* Spans of time in which there are no samples, or nothing but equal ones. */
@@ -153,29 +162,44 @@ print_losses(const rec_report *t, const rec_options *options)
     bool async = options->unwinder.async_mode != REC_ASYNC_OFF;
     double doubtful = rec_percent(t->lost + (async ? 0 : t->unproven),
                                   t->lost + rec_report_samples(t));
-    if (doubtful > 1)
+    if (options->unwinder.strategy == REC_REMOTE)
+        fputs("pyrec: warning: --strategy remote proves no sample: shares may "
+              "be biased\n",
+              stderr);
+    else if (doubtful > 1)
         fprintf(stderr,
                 "pyrec: warning: %.1f %% of the samples are lost%s: shares "
                 "may be biased\n",
                 doubtful, async ? "" : " or not proven");
 }
 
-/* What the sampler took from the CPU of the target is the most that the target
- * was slowed down by: less, if it had slept anyway. */
+/* Where and how the sampler ran, if that is not what it should be. */
 static void
-print_cost(const rec_report *t, const rec_options *options)
+print_place(const rec_report *t, const rec_options *options)
 {
     if (t->sampler.strayed)
         fputs("pyrec: a CPU of the target is not ours to run on: sampled from "
-              "another one\n",
+              "another one (taskset, cpuset: run pyrec where the target may)\n",
               stderr);
     if (options->realtime && strcmp(t->sampler.policy, "fifo") != 0)
         fprintf(stderr,
                 "pyrec: warning: --realtime is not permitted here (it needs "
                 "CAP_SYS_NICE), policy %s\n",
                 t->sampler.policy);
+    if (is_weak(t->sampler.policy) && t->proven)
+        fprintf(stderr,
+                "pyrec: policy %s: calls that read a thread's clock may get "
+                "too many samples (CAP_SYS_NICE avoids it)\n",
+                t->sampler.policy);
+}
+
+/* What the sampler took from the CPU of the target is the most that the target
+ * was slowed down by: less, if it had slept anyway. */
+static void
+print_cost(const rec_report *t)
+{
     double cpu = rec_percent(t->sampler.cpu_ns, t->wall_ns);
-    if (t->colocated)
+    if (t->colocated && !(t->sampler.strayed && t->proven == 0))
         fprintf(stderr,
                 "pyrec: the target was slowed down by at most about %.1f %% "
                 "(sampler on its CPU, policy %s)\n",
@@ -209,7 +233,8 @@ print_summary(const target *t, const rec_report *r, const rec_options *options)
             "pyrec: proven %" PRIu64 ", unchanged or asleep %" PRIu64
             ", stopped %" PRIu64 ", not proven %" PRIu64 ", lost %" PRIu64 "\n",
             r->proven, r->sleeping, r->stopped, r->unproven, r->lost);
-    print_cost(r, options);
+    print_place(r, options);
+    print_cost(r);
     print_losses(r, options);
     if (options->stats)
         print_counters(&r->stats);
@@ -610,6 +635,17 @@ run(session *s)
         fputs("\n", stderr);
 }
 
+/* The one asked for was no Python when the time was over. */
+static void
+tell_unstarted(session *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const target *t = &s->target[i];
+        if (!t->child && !t->record && t->why.code != PR_OK)
+            note_failure(s, t->why.code, &t->why);
+    }
+}
+
 /* ---- recording ---- */
 
 /* Two files a thread are kept open. */
@@ -694,10 +730,12 @@ record(const rec_options *options)
     session s = {.options = options, .signal_fd = -1};
     pr_err err = PR_ERR_INIT;
     pr_code code = open_session(&s, &err);
-    if (code == PR_OK)
+    if (code == PR_OK) {
         run(&s);
-    else
+        tell_unstarted(&s);
+    } else {
         note_failure(&s, code, &err);
+    }
     if (s.children && !options->quiet)
         print_children(&s);
     int status = exit_status(&s, &err);

@@ -62,6 +62,17 @@ def a_command_that_cannot_be_run_is_status_126():
            done.stderr)
 
 
+@live.once
+def a_command_that_is_no_python_when_the_time_is_over_is_said_so():
+    done = live.call(live.PYREC, "-o", "run.bin", "-d", "0.2", "--", "sleep",
+                     "1")
+    expect(done.returncode == 125, "status %d: %s", done.returncode,
+           done.stderr)
+    expect(live.one_line(done.stderr) and "is sleep" in done.stderr, "%s",
+           done.stderr)
+    expect(not os.path.exists("run.bin"), "a file is left behind")
+
+
 @live.each_python
 def each_python_child_has_a_profile_of_its_own(python):
     with live.Target(python, "family.py") as target:
@@ -136,7 +147,7 @@ def state_of(pid):
 @live.each_python
 def a_target_is_never_left_stopped_by_a_killed_blocking_recorder(python):
     with live.Target(python, "plain.py") as target:
-        for attempt in range(10):
+        for attempt in range(20):
             recorder = subprocess.Popen(
                 [live.PYREC, "-p", str(target.pid), "-o", "run.bin", "-f",
                  "--blocking"], stderr=subprocess.DEVNULL)
