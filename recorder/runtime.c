@@ -17,6 +17,7 @@
 
 enum {
     CHILDREN_MAX = 256, /* looked at for a message */
+    INTERPS_MAX = 256,
     TRIES = 4, /* the list of interpreters may change while it is looked at */
     SCAN_MAX = 64 << 20,
     SCAN_PIECE = 1 << 20,
@@ -43,28 +44,48 @@ read_word(rec_memory *memory, uint64_t address, uint64_t *ret, pr_err *err)
     return code;
 }
 
-/* An interpreter with a thread that says it belongs to it. */
+/* The thread that its list begins with says it belongs to it; *idle: it has
+ * none, as an interpreter that was made and is not in use. */
 static pr_code
-check_interpreter(rec_memory *memory, const rec_layout *l, uint64_t runtime,
-                  pr_err *err)
+check_interpreter(rec_memory *memory, const rec_layout *l, uint64_t interp,
+                  bool *idle, pr_err *err)
 {
-    uint64_t interp = 0, tstate = 0, owner = 0;
-    pr_code code =
-        read_word(memory, runtime + l->runtime.interpreters_head, &interp, err);
-    if (code != PR_OK)
-        return code;
-    if (!interp)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
-                       "CPython 3.%u is loaded, but no interpreter runs",
-                       l->minor);
+    uint64_t tstate = 0, owner = 0;
+    pr_code code = PR_OK;
     if (rec_plausible(interp))
         code = read_word(memory, interp + l->interp.threads_head, &tstate, err);
+    *idle = code == PR_OK && rec_plausible(interp) && !tstate;
     if (code == PR_OK && rec_plausible(tstate))
         code = read_word(memory, tstate + l->tstate.interp, &owner, err);
-    if (code == PR_OK && owner != interp)
+    if (code == PR_OK && owner != interp && !*idle)
         code = PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
                        "no interpreter of CPython 3.%u at 0x%" PRIx64, l->minor,
                        interp);
+    return code;
+}
+
+/* From the newest interpreter on there is one with a thread. */
+static pr_code
+check_interpreters(rec_memory *memory, const rec_layout *l, uint64_t runtime,
+                   pr_err *err)
+{
+    uint64_t interp = 0;
+    pr_code code =
+        read_word(memory, runtime + l->runtime.interpreters_head, &interp, err);
+    if (code == PR_OK && !interp)
+        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+                       "CPython 3.%u is loaded, but no interpreter runs",
+                       l->minor);
+    bool idle = true;
+    for (int i = 0; code == PR_OK && idle; i++) {
+        if (!interp || i == INTERPS_MAX)
+            return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+                           "no interpreter of CPython 3.%u has a thread",
+                           l->minor);
+        code = check_interpreter(memory, l, interp, &idle, err);
+        if (code == PR_OK && idle)
+            code = read_word(memory, interp + l->interp.next, &interp, err);
+    }
     return code;
 }
 
@@ -82,7 +103,7 @@ try_runtime(search *s, uint64_t address, uint32_t version, rec_layout *ret,
         return code;
     for (int i = 0; i < TRIES; i++) {
         pr_err_clear(err);
-        code = check_interpreter(s->memory, &layout, address, err);
+        code = check_interpreters(s->memory, &layout, address, err);
         if (code != PR_TORN)
             break;
     }

@@ -1,4 +1,5 @@
-"""Two sub-interpreters beside the main one, each in a thread of its own.
+"""Two sub-interpreters beside the main one, each in a thread of its own, and a
+third, the newest, that nobody uses.
 
 Exits with status 77 where this Python has no module to make one.
 """
@@ -38,5 +39,6 @@ for _ in range(2):
     threading.Thread(target=start_sub, daemon=True).start()
 for _ in range(2):
     started.acquire()
+_interpreters.create()
 portrait.tell(interpreters=3)
 in_main()
