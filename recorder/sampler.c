@@ -44,18 +44,17 @@ rec_schedule_due(const rec_schedule *s, uint64_t tick)
 }
 
 uint64_t
-rec_schedule_next(const rec_schedule *s, uint64_t tick, uint64_t now_ns)
-{
-    if (rec_schedule_grid(s, tick + 1) >= now_ns)
-        return tick + 1;
-    uint64_t passed = now_ns - s->start_ns;
-    return passed / s->period_ns + (passed % s->period_ns != 0);
-}
-
-uint64_t
 rec_schedule_present(const rec_schedule *s, uint64_t now_ns)
 {
     return now_ns > s->start_ns ? (now_ns - s->start_ns) / s->period_ns : 0;
+}
+
+uint64_t
+rec_schedule_next(const rec_schedule *s, uint64_t tick, uint64_t now_ns)
+{
+    uint64_t present = rec_schedule_present(s, now_ns);
+    uint64_t next = present > tick ? present : tick + 1;
+    return rec_schedule_due(s, next) < now_ns ? next + 1 : next;
 }
 
 uint64_t
@@ -90,6 +89,7 @@ struct rec_sampler {
     uint64_t tick;
     int pass;            /* of the tick; 0: none is under way */
     uint64_t begun_ns;   /* when the present tick was */
+    uint64_t ended_ns;   /* when the last one did */
     uint64_t sampled_ns; /* up to here nothing held up the sampling */
     bool starved;        /* since then the queue had no room */
     rec_spans gaps;
@@ -258,7 +258,7 @@ flush(rec_sampler *s, uint64_t now_us)
 static void
 end_tick(rec_sampler *s)
 {
-    uint64_t now = now_ns();
+    uint64_t now = s->ended_ns = now_ns();
     uint64_t next = rec_schedule_next(&s->schedule, s->tick, now);
     if (next > s->tick + 1)
         rec_tick_count(s->unwinder, PR_COUNT_MISSED, next - s->tick - 1);
@@ -288,6 +288,15 @@ tell_last_marks(rec_sampler *s)
         s->result = code;
 }
 
+/* The time that who did not run is told to be seen at: of the grid, unless the
+ * last tick went beyond. */
+static uint64_t
+nominal_time(const rec_sampler *s)
+{
+    uint64_t grid = rec_schedule_grid(&s->schedule, s->tick);
+    return grid > s->ended_ns ? grid : s->ended_ns;
+}
+
 /* Before the first pass of a tick.  False: it is missed, or all is over. */
 static bool
 attempt(rec_sampler *s)
@@ -298,13 +307,13 @@ attempt(rec_sampler *s)
         s->starved = true;
         return false;
     }
-    uint64_t grid = rec_schedule_grid(&s->schedule, s->tick);
-    pr_code code = tell_gap(s, grid);
+    uint64_t time = nominal_time(s);
+    pr_code code = tell_gap(s, time);
     if (code != PR_OK) {
         end(s, code);
         return false;
     }
-    rec_tick_begin(s->unwinder, to_us(s, grid));
+    rec_tick_begin(s->unwinder, to_us(s, time));
     return true;
 }
 

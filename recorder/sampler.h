@@ -21,13 +21,13 @@ typedef struct rec_schedule {
 uint64_t rec_schedule_grid(const rec_schedule *schedule, uint64_t tick);
 uint64_t rec_schedule_due(const rec_schedule *schedule, uint64_t tick);
 
-/* The tick after `tick` that is not yet overdue at now_ns: no burst makes up
- * for a stall.  Those in between are missed. */
-uint64_t rec_schedule_next(const rec_schedule *schedule, uint64_t tick,
-                           uint64_t now_ns);
-
 /* The last tick whose grid is not later than now_ns. */
 uint64_t rec_schedule_present(const rec_schedule *schedule, uint64_t now_ns);
+
+/* The first tick after `tick` that is not yet overdue at now_ns: no burst makes
+ * up for a stall.  Those in between are missed. */
+uint64_t rec_schedule_next(const rec_schedule *schedule, uint64_t tick,
+                           uint64_t now_ns);
 
 /* Ticks that are this late, or this long without one, are a gap: ten periods,
  * and at least a tenth of a second. */
