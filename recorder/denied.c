@@ -22,7 +22,8 @@ typedef struct view {
     pid_t pid;
     uid_t target, ours;
     bool capable;      /* CAP_SYS_PTRACE in our own user namespace */
-    bool same_user_ns; /* or not known */
+    bool same_user_ns; /* or not known: only who may look is told */
+    bool nested;       /* our own user namespace is not the first one */
     bool dumpable;
     bool stronger; /* it has capabilities that we have not */
     bool filtered; /* a seccomp filter watches us */
@@ -47,6 +48,18 @@ same_user_ns(pid_t pid)
     return a < 0 || b < 0 || (a == b && memcmp(ours, theirs, (size_t)a) == 0);
 }
 
+/* The first namespace maps all ids to themselves (user_namespaces(7)). */
+static bool
+is_nested(void)
+{
+    char text[256];
+    unsigned inside, outside;
+    unsigned long n;
+    return rec_procfs_read("/proc/self/uid_map", text, sizeof text, NULL) &&
+           sscanf(text, "%u %u %lu", &inside, &outside, &n) == 3 &&
+           (inside != 0 || outside != 0 || n < UINT32_MAX);
+}
+
 /* False: the process is gone. */
 static bool
 look(pid_t pid, view *ret)
@@ -64,6 +77,7 @@ look(pid_t pid, view *ret)
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     v.dumpable = stat(path, &st) != 0 || st.st_uid == v.target;
     v.same_user_ns = same_user_ns(pid);
+    v.nested = is_nested();
     if (rec_procfs_read("/proc/self/status", text, sizeof text, NULL)) {
         v.capable = field(text, "\nCapEff:", 16) >> SYS_PTRACE_BIT & 1;
         v.stronger = (theirs & ~field(text, "\nCapPrm:", 16)) != 0;
@@ -121,8 +135,10 @@ yama_forbids(const view *v, int error, pr_err *err)
     char why[96];
     snprintf(why, sizeof why, "kernel.yama.ptrace_scope is %d", v->yama);
     return denied(v, error, err, why,
-                  v->yama == 1 ? "run as root, start the program under "
-                                 "`pyrec -- COMMAND`, or set it to 0"
+                  v->yama == 1 ? "run as root or with CAP_SYS_PTRACE "
+                                 "(containers: --cap-add=SYS_PTRACE), start "
+                                 "the program under `pyrec -- COMMAND`, or "
+                                 "set it to 0"
                   : v->yama == 2
                       ? "run as root or with CAP_SYS_PTRACE"
                       : "nobody may until the machine restarts with less");
@@ -140,7 +156,7 @@ rec_process_explain_denied(pid_t pid, int error, pr_err *err)
                       "a seccomp filter or the kernel leaves it out, and "
                       "/proc/PID/mem may not be opened; containers: "
                       "--cap-add=SYS_PTRACE");
-    if (v.capable && !v.same_user_ns)
+    if (v.capable && (!v.same_user_ns || v.nested))
         return denied(&v, error, err,
                       "it lives in a user namespace over which we have no "
                       "capabilities",

@@ -97,6 +97,29 @@ def a_process_of_another_user_is_status_9():
 
 
 @live.once
+def a_process_outside_of_our_user_namespace_is_denied_with_the_reason():
+    inside = ["unshare", "--user", "--map-root-user"]
+    if live.call(*inside, "true").returncode != 0:
+        raise live.Skip("no user namespace may be made here")
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
+        refused(live.call(*inside, live.PYREC, "-p", target.pid, "-o",
+                          "run.bin"), DENIED, "user namespace",
+                "outside of containers")
+
+
+@live.once
+def a_process_with_more_capabilities_is_denied_with_the_reason():
+    weaker = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps",
+              "-sys_ptrace"]
+    if os.geteuid() != 0 or live.call(*weaker, "true").returncode != 0:
+        raise live.Skip("no capability can be dropped here")
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
+        refused(live.call(*weaker, live.PYREC, "-p", target.pid, "-o",
+                          "run.bin"), DENIED, "CAP_SYS_PTRACE",
+                "--cap-add=SYS_PTRACE")
+
+
+@live.once
 def an_existing_output_is_kept_unless_forced():
     with open("run.bin", "w") as file:
         file.write("precious")
