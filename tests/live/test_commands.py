@@ -1,6 +1,7 @@
 """Commands that pyrec starts itself, and the children of what it records."""
 
 import os
+import random
 import signal
 import subprocess
 import time
@@ -144,15 +145,22 @@ def state_of(pid):
                 if line.startswith("State:")][0]
 
 
+KILLS = 200  # over all Pythons
+
+
 @live.each_python
 def a_target_is_never_left_stopped_by_a_killed_blocking_recorder(python):
-    with live.Target(python, "plain.py") as target:
-        for attempt in range(20):
+    seed = random.randrange(1 << 32)
+    print("# seed %d" % seed)
+    chance = random.Random(seed)
+    pythons = sum(1 for here in live.PYTHONS.values() if here)
+    with live.Target(python, "plain.py", seconds=600) as target:
+        for _ in range(KILLS // pythons + 1):
             recorder = subprocess.Popen(
                 [live.PYREC, "-p", str(target.pid), "-o", "run.bin", "-f",
                  "--blocking"], stderr=subprocess.DEVNULL)
             live.wait_until(lambda: live.size("run.bin") > 0, "it begins")
-            time.sleep(0.02 * attempt)  # another moment each time
+            time.sleep(chance.uniform(0, 0.3))  # a moment like any other
             recorder.send_signal(signal.SIGKILL)
             recorder.wait()
             live.wait_until(lambda: state_of(target.pid) not in "tT",
