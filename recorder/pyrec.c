@@ -7,6 +7,7 @@
 #include "recorder/gcdump.h"
 #include "recorder/options.h"
 #include "recorder/record.h"
+#include "recorder/summary.h"
 #include "recorder/taskdump.h"
 #include <pyrec/base.h>
 #include <pyrec/version.h>
@@ -93,151 +94,6 @@ fail(const pr_err *err, const rec_options *options)
 {
     print_error(err, options->debug);
     return pr_exit_status(err->code);
-}
-
-/* ---- the summary ---- */
-
-/* Without the right to a better one (spec/sampling.md, "Policy"). */
-static bool
-is_weak(const char *policy)
-{
-    return strcmp(policy, "slice") == 0 || strcmp(policy, "other") == 0;
-}
-
-static const char *
-why_missed(const rec_report *t, const rec_options *options)
-{
-    uint64_t in_gaps = t->sampler.gaps.ns / options->period_ns;
-    uint64_t others = t->missed > in_gaps ? t->missed - in_gaps : 0;
-    if (t->missed_queue)
-        return ", writing was too slow (a lower --rate helps)";
-    if (rec_percent(others, t->missed + t->ticks) <= 1 || options->realtime)
-        return "";
-    return is_weak(t->sampler.policy)
-               ? ", its CPU was busy (--realtime with CAP_SYS_NICE helps)"
-               : ", its CPU was busy (--realtime helps)";
-}
-
-/* Spans of time in which there are no samples, or nothing but equal ones. */
-static void
-print_spans(const rec_report *t)
-{
-    const rec_spans *gaps = &t->sampler.gaps, *stood = &t->sampler.stood;
-    if (gaps->n)
-        fprintf(stderr,
-                "pyrec: warning: nothing could be sampled for %.1f s in all, "
-                "%" PRIu64 " time%s\n",
-                (double)gaps->ns / 1e9, gaps->n, gaps->n == 1 ? "" : "s");
-    if (stood->n)
-        fprintf(stderr,
-                "pyrec: the target or the machine stood still for %.1f s in "
-                "all, %" PRIu64 " time%s\n",
-                (double)stood->ns / 1e9, stood->n, stood->n == 1 ? "" : "s");
-}
-
-static void
-print_losses(const rec_report *t, const rec_options *options)
-{
-    if (t->missed)
-        fprintf(stderr, "pyrec: %" PRIu64 " ticks missed (%.2f %%)%s\n",
-                t->missed, rec_percent(t->missed, t->missed + t->ticks),
-                why_missed(t, options));
-    print_spans(t);
-    if (t->truncated)
-        fprintf(stderr,
-                "pyrec: %" PRIu64 " stacks cut at the limit of depth "
-                "(--max-depth)\n",
-                t->truncated);
-    if (t->degraded)
-        fprintf(stderr,
-                "pyrec: %" PRIu64 " frames without their name or line: it "
-                "could not be read\n",
-                t->degraded);
-    if (t->gc_lost)
-        fprintf(stderr,
-                "pyrec: %" PRIu64 " collections were overwritten before they "
-                "were read\n",
-                t->gc_lost);
-    /* stacks of tasks are never proven: no news */
-    bool async = options->unwinder.async_mode != REC_ASYNC_OFF;
-    double doubtful = rec_percent(t->lost + (async ? 0 : t->unproven),
-                                  t->lost + rec_report_samples(t));
-    if (options->unwinder.strategy == REC_REMOTE)
-        fputs("pyrec: warning: --strategy remote proves no sample: shares may "
-              "be biased\n",
-              stderr);
-    else if (doubtful > 1)
-        fprintf(stderr,
-                "pyrec: warning: %.1f %% of the samples are lost%s: shares "
-                "may be biased\n",
-                doubtful, async ? "" : " or not proven");
-}
-
-/* Where and how the sampler ran, if that is not what it should be. */
-static void
-print_place(const rec_report *t, const rec_options *options)
-{
-    if (t->sampler.strayed)
-        fputs("pyrec: a CPU of the target is not ours to run on: sampled from "
-              "another one (taskset, cpuset: run pyrec where the target may)\n",
-              stderr);
-    if (options->realtime && strcmp(t->sampler.policy, "fifo") != 0)
-        fprintf(stderr,
-                "pyrec: warning: --realtime is not permitted here (it needs "
-                "CAP_SYS_NICE), policy %s\n",
-                t->sampler.policy);
-    if (is_weak(t->sampler.policy) && t->proven)
-        fprintf(stderr,
-                "pyrec: policy %s: calls that read a thread's clock may get "
-                "too many samples (CAP_SYS_NICE avoids it)\n",
-                t->sampler.policy);
-}
-
-/* What the sampler took from the CPU of the target is the most that the target
- * was slowed down by: less, if it had slept anyway. */
-static void
-print_cost(const rec_report *t)
-{
-    double cpu = rec_percent(t->sampler.cpu_ns, t->wall_ns);
-    if (t->colocated && !(t->sampler.strayed && t->proven == 0))
-        fprintf(stderr,
-                "pyrec: the target was slowed down by at most about %.1f %% "
-                "(sampler on its CPU, policy %s)\n",
-                cpu, t->sampler.policy);
-    else
-        fprintf(stderr,
-                "pyrec: the target was hardly slowed down (sampler %.1f %% of "
-                "another CPU)\n",
-                cpu);
-}
-
-static void
-print_counters(const rec_stats *stats)
-{
-    char value[32];
-    const char *name;
-    for (size_t i = 0; (name = rec_counter_get(stats, i, value, sizeof value));
-         i++)
-        fprintf(stderr, "  %-38s %s\n", name, value);
-}
-
-static void
-print_summary(const target *t, const rec_report *r, const rec_options *options)
-{
-    fprintf(stderr,
-            "pyrec: %" PRIu64 " samples of process %d in %.1f s, %" PRIu64
-            " bytes in %s\n",
-            rec_report_samples(r), (int)t->pid, (double)r->wall_ns / 1e9,
-            r->written.file_bytes, t->output);
-    fprintf(stderr,
-            "pyrec: proven %" PRIu64 ", unchanged or asleep %" PRIu64
-            ", stopped %" PRIu64 ", not proven %" PRIu64 ", lost %" PRIu64 "\n",
-            r->proven, r->sleeping, r->stopped, r->unproven, r->lost);
-    print_place(r, options);
-    print_cost(r);
-    print_losses(r, options);
-    if (options->stats)
-        print_counters(&r->stats);
 }
 
 /* ---- targets ---- */
@@ -390,7 +246,7 @@ finish_target(session *s, target *t)
     else if (code != PR_OK)
         note_failure(s, code, &err);
     else if (!s->options->quiet)
-        print_summary(t, &report, s->options);
+        rec_summary_print(stderr, &report, s->options, t->pid, t->output);
 }
 
 /* ---- children ---- */
@@ -459,26 +315,6 @@ look_for_children(session *s)
         code = take_child(s, &event[i], &err);
     if (code != PR_OK)
         note_failure(s, code, &err);
-}
-
-static void
-print_children(const session *s)
-{
-    rec_children_report r = rec_children_count(s->children);
-    fprintf(stderr,
-            "pyrec: %" PRIu64 " children seen, %zu recorded, %" PRIu64
-            " gone before they could be\n",
-            r.seen, s->n_recorded, s->gone);
-    if (!r.told)
-        fprintf(stderr,
-                "pyrec: children that lived less than %d ms may be unseen: "
-                "root outside of containers is told of every one\n",
-                r.blind_ms);
-    if (r.overruns)
-        fprintf(stderr,
-                "pyrec: warning: %" PRIu64 " times, more processes were "
-                "started than could be told: children may be unseen\n",
-                r.overruns);
 }
 
 /* ---- the loop ---- */
@@ -736,8 +572,10 @@ record(const rec_options *options)
     } else {
         note_failure(&s, code, &err);
     }
-    if (s.children && !options->quiet)
-        print_children(&s);
+    if (s.children && !options->quiet) {
+        rec_children_report children = rec_children_count(s.children);
+        rec_summary_print_children(stderr, &children, s.n_recorded, s.gone);
+    }
     int status = exit_status(&s, &err);
     release(&s);
     return status;
