@@ -158,7 +158,7 @@ def small_files():
 
 @live.once
 def a_file_that_may_not_grow_keeps_what_was_whole():
-    with live.Target(live.ANY_PYTHON, "grammar.py", "tree") as target:
+    with live.Target(live.ANY_PYTHON, "calls.py", "tree") as target:
         done = live.call(live.PYREC, "-p", target.pid, "-o", "run.bin", "-r",
                          "5k", "-d", live.PATIENCE, "-q",
                          preexec_fn=small_files, restore_signals=False)
@@ -176,7 +176,7 @@ def a_full_disk_keeps_what_was_whole():
         raise live.Skip("no tmpfs may be mounted here")
     keep = '"$1" -p "$2" -o disk/run.bin -r 5k -d 60 -q; s=$?; ' \
            'cp disk/run.bin run.bin; exit $s'
-    with live.Target(live.ANY_PYTHON, "grammar.py", "tree") as target:
+    with live.Target(live.ANY_PYTHON, "calls.py", "tree") as target:
         done = live.call(*inside, "sh", "-c", keep, "sh", live.PYREC,
                          target.pid)
     refused(done, FAILED, "disk/run.bin", "space")

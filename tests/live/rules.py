@@ -1,0 +1,123 @@
+"""What the stacks of tests/targets/calls.py can be, and what a recording of it
+says."""
+
+import math
+import os
+
+import live
+
+# Each kind, and what its recordings show.
+KINDS = {
+    "tree": "the paths of a tree are not mixed",
+    "chain": "two chains at the same addresses are not mixed",
+    "pair": "two callers of leaves that look the same are told apart",
+    "fib": "a recursion has no frame too many",
+    "threads": "threads that run together are told right",
+    "interpreters": "interpreters with a GIL of their own are told right",
+    "signals": "a signal handler stands on what it interrupted",
+    "moved": "a thread that is moved between CPUs is told right",
+    "churn": "threads that begin and end are told right",
+    "collections": "collections are told right",
+    "without_gil": "C code that lets go of the GIL is told right",
+    "with_gil": "C code that keeps the GIL is told right",
+    "faults": "page faults are told right",
+    "generators": "generators are told right",
+    "callbacks": "C code that calls Python is told right",
+}
+# The kinds in which several threads run.
+SEVERAL = {"threads", "interpreters", "churn", "without_gil", "with_gil"}
+
+
+class Rule:
+    """Roots, edges and budget as the program told them."""
+
+    def __init__(self, told):
+        self.roots = set(told["roots"])
+        self.budget = told["budget"]
+        self.costs = {}
+        for caller, line, callee, cost in told["edges"]:
+            self.costs[caller, line, callee] = cost
+
+    def cost(self, caller, line, callee):
+        """None: no such call."""
+        for edge in ((caller, line, callee), (caller, None, callee),
+                     (None, None, callee)):
+            if edge in self.costs:
+                return self.costs[edge]
+        return None
+
+    def left(self, above, name):
+        """What a frame called `name` leaves of the budget of the frame above,
+        (name, line, left); None: it cannot stand there."""
+        if above is None:
+            return self.budget if name in self.roots else None
+        cost = self.cost(above[0], above[1], name)
+        if cost is None or above[2] is None or cost > above[2]:
+            return None
+        return above[2] - cost
+
+    def impossible(self, database):
+        """How many samples have a stack that cannot be, and what each of these
+        ends in."""
+        count = dict(database.rows(
+            "SELECT node_id, sum(n) FROM node_self GROUP BY node_id"))
+        nodes = {}
+        total = 0
+        examples = []
+        for node, parent, name, line in database.rows(
+                "SELECT node.id, parent_id, qualname, line FROM node"
+                " JOIN function ON function.id = function_id"
+                " ORDER BY node.id"):
+            nodes[node] = (name, line, self.left(nodes.get(parent), name))
+            if nodes[node][2] is None and node in count:
+                total += count[node]
+                examples.append("%d times %s:%s under %s" % (
+                    count[node], name, line, nodes.get(parent)))
+        return total, examples
+
+
+class Cell:
+    """One recording of one kind."""
+
+    def __init__(self, python, kind, rate, seconds, *options):
+        with live.Target(python, "calls.py", kind,
+                         seconds=seconds + live.PATIENCE) as target:
+            before = processor_time(target.pid)
+            live.record(target, "run.bin", "-f", "-r", rate, *options,
+                        seconds=seconds)
+            self.busy = (processor_time(target.pid) - before) / seconds
+            self.told = target.portrait
+        self.database = live.Database("run.bin")
+        self.samples, self.lost, self.unproven = self.database.rows(
+            "SELECT sum(samples), coalesce(sum(lost), 0),"
+            " coalesce(sum(unproven), 0) FROM thread")[0]
+        self.impossible, self.examples = Rule(self.told).impossible(
+            self.database)
+
+    def astray(self):
+        """The part of the samples that was lost or is not proven."""
+        return (self.lost + self.unproven) / max(1, self.samples + self.lost)
+
+    def depth(self):
+        """Mean depth and its standard error.  A thread that waits for a CPU is
+        sampled at one place again and again: that is one observation, and one
+        row of the table of runs."""
+        n, mean, square = self.database.rows(
+            "SELECT count(*), avg(depth), avg(depth * depth) FROM run"
+            " JOIN node ON node.id = node_id")[0]
+        return mean, math.sqrt((square - mean * mean) / n)
+
+
+def depths_differ(one, other):
+    """By how much, and how much may be by chance: 4 standard errors, or the
+    2 % that are a sampler's to err."""
+    (mean, error), (truth, uncertain) = one, other
+    return abs(mean - truth), max(0.02 * truth,
+                                  4 * math.hypot(error, uncertain))
+
+
+def processor_time(pid):
+    """Seconds that all threads of a process ran so far."""
+    with open("/proc/%d/stat" % pid) as file:
+        fields = file.read().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
