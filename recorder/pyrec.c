@@ -411,7 +411,8 @@ wait_for_something(session *s, int timeout)
 }
 
 /* Start what can be started.  Returns how many are recorded; *ret_waiting:
- * others cannot be yet. */
+ * others may be yet.  A child that is another program may become a Python, but
+ * nobody waits for that alone. */
 static size_t
 start_targets(session *s, bool *ret_waiting)
 {
@@ -423,7 +424,7 @@ start_targets(session *s, bool *ret_waiting)
             try_start(s, t);
         if (t->record)
             active++;
-        else if (!t->done && !s->stopping)
+        else if (!t->done && !s->stopping && !(t->child && t->other))
             *ret_waiting = true;
     }
     drop_done(s);

@@ -128,6 +128,24 @@ def children_that_came_and_went_are_counted():
 
 
 @live.once
+def a_child_that_is_no_python_and_stays_does_not_hold_pyrec():
+    with open("leave.py", "w") as file:
+        file.write("import subprocess, time\n"
+                   "child = subprocess.Popen(['sleep', '600'],\n"
+                   "                         stdout=subprocess.DEVNULL,\n"
+                   "                         stderr=subprocess.DEVNULL)\n"
+                   "end = time.monotonic() + 0.5\n"
+                   "while time.monotonic() < end: pass\n"
+                   "print(child.pid, time.monotonic(), flush=True)\n")
+    done = live.succeed(live.PYREC, "--children", "-o", "run.bin", "--",
+                        live.ANY_PYTHON, "leave.py")
+    over = time.monotonic()
+    child, left = done.stdout.split()
+    os.kill(int(child), signal.SIGKILL)
+    expect(over - float(left) < 5, "%.1f s late", over - float(left))
+
+
+@live.once
 def children_that_may_be_unseen_are_said_so():
     alone = ["unshare", "--net"]
     if live.call(*alone, "true").returncode != 0:
