@@ -15,10 +15,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Growing arrays for what a line holds; one of each for all lines. */
+typedef struct arrays {
+    uint32_t *id;
+    uint64_t *time;
+    uint8_t *status;
+    size_t id_cap, time_cap, status_cap;
+} arrays;
+
 /* One line's words, taken from the left. */
 typedef struct words {
     char *rest;
     bool bad; /* a word was missing or no number */
+    arrays *a;
 } words;
 
 static char *
@@ -102,24 +111,19 @@ next_bytes(words *w, size_t *ret_len)
     return word;
 }
 
-/* Growing arrays for what a line holds; one of each for all lines. */
-typedef struct arrays {
-    uint32_t *id;
-    uint64_t *time;
-    uint8_t *status;
-    size_t id_cap, time_cap, status_cap;
-} arrays;
-
 static pr_code
 wrong(const char *op, pr_err *err)
 {
     return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "wrong %s line", op);
 }
 
+/* What a line says, if it could be read. */
+#define TELL(op, ...) \
+    (w->bad ? wrong(#op, err) : PR_SINK_CALL(sink, op, __VA_ARGS__, err))
+
 static pr_code
-feed_start(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_start(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     pr_start start = {0};
     start.start_us = next_u64(w);
     start.wall_us = next_u64(w);
@@ -128,38 +132,29 @@ feed_start(pr_sink *sink, words *w, arrays *a, pr_err *err)
         start.python[i] = (uint8_t)next_u32(w);
     start.mode = (pr_mode)next_u32(w);
     start.capture = next_u32(w);
-    if (w->bad)
-        return wrong("start", err);
-    return PR_SINK_CALL(sink, start, &start, err);
+    return TELL(start, &start);
 }
 
 static pr_code
-feed_meta(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_meta(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     size_t key_len, len;
     const char *key = next_bytes(w, &key_len);
     const char *value = next_bytes(w, &len);
-    if (w->bad)
-        return wrong("meta", err);
-    return PR_SINK_CALL(sink, meta, key, value, len, err);
+    return TELL(meta, key, value, len);
 }
 
 static pr_code
-feed_string(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_string(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     size_t len;
     const char *bytes = next_bytes(w, &len);
-    if (w->bad)
-        return wrong("string", err);
-    return PR_SINK_CALL(sink, string, bytes, len, err);
+    return TELL(string, bytes, len);
 }
 
 static pr_code
-feed_frame(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_frame(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     pr_frame frame = {0};
     frame.file = next_u32(w);
     frame.func = next_u32(w);
@@ -169,40 +164,33 @@ feed_frame(pr_sink *sink, words *w, arrays *a, pr_err *err)
     frame.end_column = next_i32(w);
     frame.first_line = next_i32(w);
     frame.opcode = (uint8_t)next_u32(w);
-    if (w->bad)
-        return wrong("frame", err);
-    return PR_SINK_CALL(sink, frame, &frame, err);
+    return TELL(frame, &frame);
 }
 
 static pr_code
-feed_thread(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_thread(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     pr_thread thread = {0};
     thread.tid = next_u64(w);
     thread.interp = next_u32(w);
     thread.is_main = (uint8_t)next_u32(w);
     thread.name = next_bytes(w, &thread.name_len);
-    if (w->bad)
-        return wrong("thread", err);
-    return PR_SINK_CALL(sink, thread, &thread, err);
+    return TELL(thread, &thread);
 }
 
 static pr_code
-feed_rename(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_rename(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     size_t len;
     uint32_t thread = next_u32(w);
     const char *name = next_bytes(w, &len);
-    if (w->bad)
-        return wrong("rename", err);
-    return PR_SINK_CALL(sink, rename, thread, name, len, err);
+    return TELL(rename, thread, name, len);
 }
 
 static pr_code
-feed_delta(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_delta(pr_sink *sink, words *w, pr_err *err)
 {
+    arrays *a = w->a;
     pr_delta delta = {0};
     delta.thread = next_u32(w);
     delta.keep = next_u32(w);
@@ -219,31 +207,25 @@ feed_delta(pr_sink *sink, words *w, arrays *a, pr_err *err)
         a->time[i] = next_u64(w);
         a->status[i] = (uint8_t)next_u32(w);
     }
-    if (w->bad)
-        return wrong("delta", err);
     delta.push = a->id;
     delta.time_us = a->time;
     delta.status = a->status;
-    return PR_SINK_CALL(sink, delta, &delta, err);
+    return TELL(delta, &delta);
 }
 
 static pr_code
-feed_count(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_count(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     pr_count count = {0};
     count.thread = next_thread(w);
     count.kind = next_u32(w);
     count.value = next_u64(w);
-    if (w->bad)
-        return wrong("count", err);
-    return PR_SINK_CALL(sink, count, &count, err);
+    return TELL(count, &count);
 }
 
 static pr_code
-feed_gc(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_gc(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     pr_gc_event gc = {0};
     gc.interp = next_u32(w);
     gc.generation = next_u32(w);
@@ -255,14 +237,13 @@ feed_gc(pr_sink *sink, words *w, arrays *a, pr_err *err)
     gc.candidates = next_u64(w);
     gc.heap_size = next_u64(w);
     gc.duration_ns = next_u64(w);
-    if (w->bad)
-        return wrong("gc", err);
-    return PR_SINK_CALL(sink, gc, &gc, err);
+    return TELL(gc, &gc);
 }
 
 static pr_code
-feed_task(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_task(pr_sink *sink, words *w, pr_err *err)
 {
+    arrays *a = w->a;
     pr_task task = {0};
     task.key = next_u64(w);
     task.time_us = next_u64(w);
@@ -274,44 +255,36 @@ feed_task(pr_sink *sink, words *w, arrays *a, pr_err *err)
         return wrong("task", err);
     for (uint32_t i = 0; i < task.n_parents; i++)
         a->time[i] = next_u64(w);
-    if (w->bad)
-        return wrong("task", err);
     task.parent = a->time;
-    return PR_SINK_CALL(sink, task, &task, err);
+    return TELL(task, &task);
 }
 
 static pr_code
-feed_mark(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_mark(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     pr_mark mark = {0};
     mark.kind = next_u32(w);
     mark.time_us = next_u64(w);
     mark.end_us = next_u64(w);
     mark.text = next_bytes(w, &mark.text_len);
-    if (w->bad)
-        return wrong("mark", err);
-    return PR_SINK_CALL(sink, mark, &mark, err);
+    return TELL(mark, &mark);
 }
 
 static pr_code
-feed_stats(pr_sink *sink, words *w, arrays *a, pr_err *err)
+feed_stats(pr_sink *sink, words *w, pr_err *err)
 {
-    (void)a;
     pr_stats stats = {0};
     stats.duration_s = next_double(w);
     stats.rate_hz = next_double(w);
     stats.error_percent = next_double(w);
     stats.missed_percent = next_double(w);
     stats.known = next_u32(w) | PR_STATS_PRESENT;
-    if (w->bad)
-        return wrong("stats", err);
-    return PR_SINK_CALL(sink, stats, &stats, err);
+    return TELL(stats, &stats);
 }
 
 static const struct {
     const char *op;
-    pr_code (*feed)(pr_sink *, words *, arrays *, pr_err *);
+    pr_code (*feed)(pr_sink *, words *, pr_err *);
 } calls[] = {
     {"start", feed_start}, {"meta", feed_meta},     {"string", feed_string},
     {"frame", feed_frame}, {"thread", feed_thread}, {"rename", feed_rename},
@@ -322,11 +295,11 @@ static const struct {
 static pr_code
 feed_line(pr_sink *sink, char *line, arrays *a, pr_err *err)
 {
-    words w = {NULL, false};
+    words w = {NULL, false, a};
     const char *op = strtok_r(line, " \n", &w.rest);
     for (size_t i = 0; op && i < sizeof calls / sizeof *calls; i++) {
         if (strcmp(op, calls[i].op) == 0)
-            return calls[i].feed(sink, &w, a, err);
+            return calls[i].feed(sink, &w, err);
     }
     return wrong(op ? op : "empty", err);
 }

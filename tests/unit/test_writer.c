@@ -503,6 +503,26 @@ finish(pr_sink *sink)
         fail_msg("%s", err.what);
 }
 
+/* A recording with its names and threads told. */
+static pr_sink *
+begin(const char *name, const pf_writer_opts *opts)
+{
+    pr_sink *sink = open_writer(name, opts);
+    assert_int_equal(tell_beginning(sink, NULL), PR_OK);
+    return sink;
+}
+
+static model
+told_model(unsigned seed, uint32_t deltas, const pf_writer_opts *opts)
+{
+    model m = model_of(seed);
+    m.sink = open_writer(path, opts);
+    assert_int_equal(tell_model(&m, deltas, NULL), PR_OK);
+    return m;
+}
+
+#define MUST_TELL(...) assert_int_equal(PR_SINK_CALL(__VA_ARGS__, NULL), PR_OK)
+
 static pf_writer_opts
 small_segments(void)
 {
@@ -517,10 +537,7 @@ small_segments(void)
 static void
 round_trip(const pf_writer_opts *opts, unsigned seed)
 {
-    model m = model_of(seed);
-    m.sink = open_writer(path, opts);
-    pr_err err = PR_ERR_INIT;
-    assert_int_equal(tell_model(&m, 1000, &err), PR_OK);
+    model m = told_model(seed, 1000, opts);
     finish(m.sink);
     size_t told = 0;
     for (int i = 0; i < THREADS; i++)
@@ -558,10 +575,7 @@ frames_and_metadata_come_back_as_they_were_told(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
-    model m = model_of(1);
-    m.sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
-    assert_int_equal(tell_model(&m, 300, &err), PR_OK);
+    model m = told_model(1, 300, &opts);
     finish(m.sink);
     taker t;
     take(path, &t);
@@ -582,19 +596,17 @@ events_come_back_as_they_were_told(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
+    pr_sink *sink = begin(path, &opts);
     pr_gc_event gc = {1, 2, 3, 4, 5, 6, 7, 8, 9, UINT64_MAX};
     uint64_t parents[] = {11, 12};
     pr_task task = {10, 20, PR_NO_THREAD, "task", 4, parents, 2};
     pr_mark mark = {PR_MARK_GAP, 30, 40, "gap", 3};
     pr_count count = {PR_NO_THREAD, PR_COUNT_TICKS, 99};
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, gc, &gc, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, task, &task, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, mark, &mark, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, count, &count, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, rename, 0, "boss", 4, &err), PR_OK);
+    MUST_TELL(sink, gc, &gc);
+    MUST_TELL(sink, task, &task);
+    MUST_TELL(sink, mark, &mark);
+    MUST_TELL(sink, count, &count);
+    MUST_TELL(sink, rename, 0, "boss", 4);
     finish(sink);
     taker t;
     assert_int_equal(take(path, &t).samples, 0);
@@ -624,17 +636,21 @@ tell_steady(pr_sink *sink, uint64_t *now_us, uint32_t n, uint64_t apart_us,
 }
 
 static void
+must_tell_steady(pr_sink *sink, uint64_t *now_us, uint32_t n, uint64_t apart_us)
+{
+    assert_int_equal(tell_steady(sink, now_us, n, apart_us, NULL), PR_OK);
+}
+
+static void
 a_stack_that_is_removed_and_put_back_costs_no_record(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     pf_writer_stats stats;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
+    pr_sink *sink = begin(path, &opts);
     uint64_t now = 0;
     pf_writer_keep_stats(sink, &stats);
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(tell_steady(sink, &now, 1000, 10, &err), PR_OK);
+    must_tell_steady(sink, &now, 1000, 10);
     finish(sink);
     assert_int_equal(stats.full_records, 1);
     assert_int_equal(stats.repeat_records, 1);
@@ -656,12 +672,10 @@ a_run_longer_than_a_segment_is_split(void **state)
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     opts.segment_bytes = 20000;
     opts.checkpoint_us = UINT32_MAX;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
+    pr_sink *sink = begin(path, &opts);
     uint32_t stack[] = {1, 2};
     pr_delta d = {0, 0, 2, LONG, stack, times, status};
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, delta, &d, &err), PR_OK);
+    MUST_TELL(sink, delta, &d);
     pf_writer_stats stats;
     pf_writer_get_stats(sink, &stats);
     assert_in_range(stats.segments, 3 * LONG / 28000, 3 * LONG / 18000);
@@ -702,7 +716,7 @@ a_stack_of_thousands_of_frames_is_written_once_and_then_its_changes(
     for (uint32_t i = 0; i < DEPTH; i++)
         stack[i] = i % FRAMES;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    pr_sink *sink = open_writer(path, &opts);
+    pr_sink *sink = begin(path, &opts);
     pr_err err = PR_ERR_INIT;
     uint64_t time[] = {1, 2, 3, 4};
     uint8_t status[] = {0, 0, 0, 0};
@@ -710,11 +724,10 @@ a_stack_of_thousands_of_frames_is_written_once_and_then_its_changes(
     pr_delta top = {0, DEPTH - 1, 2, 1, stack + 5, &time[1], status};
     pr_delta most = {0, 200, 1, 1, stack + 7, &time[2], status};
     pr_delta only_less = {0, 3, 0, 1, NULL, &time[3], status};
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, delta, &all, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, delta, &top, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, delta, &most, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, delta, &only_less, &err), PR_OK);
+    MUST_TELL(sink, delta, &all);
+    MUST_TELL(sink, delta, &top);
+    MUST_TELL(sink, delta, &most);
+    MUST_TELL(sink, delta, &only_less);
     pf_writer_stats stats;
     pf_writer_get_stats(sink, &stats);
     assert_int_equal(stats.total_frames_written, DEPTH + 3);
@@ -742,19 +755,18 @@ any_number_of_threads_is_kept_apart(void **state)
     (void)state;
     enum { MANY = 50000 };
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    pr_sink *sink = open_writer(path, &opts);
+    pr_sink *sink = begin(path, &opts);
     pr_err err = PR_ERR_INIT;
     uint32_t stack[] = {1, 2};
     uint8_t status = 0;
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
     for (uint32_t i = THREADS; i < MANY; i++) {
         pr_thread thread = {.tid = 1000 + i};
-        assert_int_equal(PR_SINK_CALL(sink, thread, &thread, &err), PR_OK);
+        MUST_TELL(sink, thread, &thread);
     }
     for (uint64_t now = 1; now < 4; now++)
         for (uint32_t i = 0; i < MANY; i++) {
             pr_delta d = {i, 0, 2, 1, stack, &now, &status};
-            assert_int_equal(PR_SINK_CALL(sink, delta, &d, &err), PR_OK);
+            MUST_TELL(sink, delta, &d);
         }
     finish(sink);
     pf_reader *reader;
@@ -773,12 +785,10 @@ names_alone_close_a_segment_when_they_are_many(void **state)
     char *name = calloc(1, LENGTH);
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     opts.level = 1;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
+    pr_sink *sink = begin(path, &opts);
     for (int i = 0; i < NAMES; i++) {
         name[i] = 'x';
-        assert_int_equal(PR_SINK_CALL(sink, string, name, LENGTH, &err), PR_OK);
+        MUST_TELL(sink, string, name, LENGTH);
     }
     pf_writer_stats stats;
     pf_writer_get_stats(sink, &stats);
@@ -810,10 +820,8 @@ writers_do_not_disturb_one_another(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
-    model alone = model_of(3);
-    alone.sink = open_writer(path, &opts);
+    model alone = told_model(3, 500, &opts);
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(tell_model(&alone, 500, &err), PR_OK);
     finish(alone.sink);
     file expected = slurp(path);
     unlink(path);
@@ -902,11 +910,8 @@ each_segment_is_one_write(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
-    model m = model_of(6);
-    m.sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
     writes = 0;
-    assert_int_equal(tell_model(&m, 500, &err), PR_OK);
+    model m = told_model(6, 500, &opts);
     pf_writer_stats stats;
     pf_writer_get_stats(m.sink, &stats);
     assert_true(stats.segments > 5);
@@ -922,17 +927,15 @@ a_segment_closes_when_its_time_is_up(void **state)
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     opts.checkpoint_us = 1000;
     pf_writer_stats stats;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
+    pr_sink *sink = begin(path, &opts);
     uint64_t now = 0;
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(tell_steady(sink, &now, 10, 100, &err), PR_OK);
+    must_tell_steady(sink, &now, 10, 100);
     pf_writer_get_stats(sink, &stats);
     assert_int_equal(stats.segments, 0); /* 100 to 1000: below its limit */
-    assert_int_equal(tell_steady(sink, &now, 1, 100, &err), PR_OK);
+    must_tell_steady(sink, &now, 1, 100);
     pf_writer_get_stats(sink, &stats);
     assert_int_equal(stats.segments, 1);
-    assert_int_equal(tell_steady(sink, &now, 90, 100, &err), PR_OK);
+    must_tell_steady(sink, &now, 90, 100);
     pf_writer_get_stats(sink, &stats);
     assert_int_equal(stats.segments, 10);
     finish(sink);
@@ -957,10 +960,8 @@ a_tick_closes_what_is_old_and_nothing_else(void **state)
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     opts.checkpoint_us = 1000;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
+    pr_sink *sink = begin(path, &opts);
     uint64_t now = 0;
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
     /* names without samples */
     uint64_t header = bytes_after_tick(sink, 5000);
     assert_int_equal(header, PF_HEADER_SIZE);
@@ -971,7 +972,7 @@ a_tick_closes_what_is_old_and_nothing_else(void **state)
     assert_int_equal(bytes_after_tick(sink, 50000), names);
     /* samples */
     now = 50000;
-    assert_int_equal(tell_steady(sink, &now, 1, 1, &err), PR_OK);
+    must_tell_steady(sink, &now, 1, 1);
     assert_int_equal(bytes_after_tick(sink, now + 999), names);
     assert_true(bytes_after_tick(sink, now + 1000) > names);
     finish(sink);
@@ -988,13 +989,11 @@ only_a_segment_without_records_hides_its_content_size(void **state)
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     opts.checkpoint_us = 1000;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
+    pr_sink *sink = begin(path, &opts);
     uint64_t now = 0;
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
     bytes_after_tick(sink, 0);
     bytes_after_tick(sink, 1000);
-    assert_int_equal(tell_steady(sink, &now, 30, 100, &err), PR_OK);
+    must_tell_steady(sink, &now, 30, 100);
     finish(sink);
     file f = slurp(path);
     piece pieces[8];
@@ -1015,18 +1014,16 @@ a_count_is_told_again_only_when_it_changed(void **state)
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     opts.checkpoint_us = 1000;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
+    pr_sink *sink = begin(path, &opts);
     pr_count count = {0, PR_COUNT_PROVEN, 7};
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(PR_SINK_CALL(sink, count, &count, &err), PR_OK);
+    MUST_TELL(sink, count, &count);
     bytes_after_tick(sink, 0);
     uint64_t told = bytes_after_tick(sink, 1000);
-    assert_int_equal(PR_SINK_CALL(sink, count, &count, &err), PR_OK);
+    MUST_TELL(sink, count, &count);
     bytes_after_tick(sink, 2000);
     assert_int_equal(bytes_after_tick(sink, 9000), told);
     count.value = 8;
-    assert_int_equal(PR_SINK_CALL(sink, count, &count, &err), PR_OK);
+    MUST_TELL(sink, count, &count);
     bytes_after_tick(sink, 10000);
     assert_true(bytes_after_tick(sink, 11000) > told);
     finish(sink);
@@ -1045,8 +1042,7 @@ an_empty_profile_is_a_whole_file(void **state)
         opts.compression = plain ? PF_COMPRESSION_NONE : PF_COMPRESSION_ZSTD;
         pr_sink *sink = open_writer(path, &opts);
         pr_start start = {.start_us = 1, .interval_us = 1};
-        pr_err err = PR_ERR_INIT;
-        assert_int_equal(PR_SINK_CALL(sink, start, &start, &err), PR_OK);
+        MUST_TELL(sink, start, &start);
         finish(sink);
         taker t;
         pf_info info = take(path, &t);
@@ -1064,10 +1060,7 @@ abort_keeps_the_checkpoints_and_drops_the_rest(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
-    model m = model_of(8);
-    m.sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
-    assert_int_equal(tell_model(&m, 500, &err), PR_OK);
+    model m = told_model(8, 500, &opts);
     pf_writer_stats stats;
     pf_writer_get_stats(m.sink, &stats);
     m.sink->ops->abort(m.sink);
@@ -1087,12 +1080,10 @@ abort_before_the_first_segment_leaves_no_file(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    pr_err err = PR_ERR_INIT;
     uint64_t now = 0;
-    pr_sink *sink = open_writer(path, &opts);
+    pr_sink *sink = begin(path, &opts);
     assert_true(exists(path));
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(tell_steady(sink, &now, 100, 10, &err), PR_OK);
+    must_tell_steady(sink, &now, 100, 10);
     sink->ops->abort(sink);
     assert_false(exists(path));
 }
@@ -1119,10 +1110,7 @@ abort_of_a_plain_file_leaves_no_file(void **state)
     (void)state;
     pf_writer_opts opts = small_segments();
     opts.compression = PF_COMPRESSION_NONE;
-    model m = model_of(9);
-    m.sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
-    assert_int_equal(tell_model(&m, 500, &err), PR_OK);
+    model m = told_model(9, 500, &opts);
     m.sink->ops->abort(m.sink);
     assert_false(exists(path));
     model_release(&m);
@@ -1312,13 +1300,12 @@ broken_promises_are_refused(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    pr_sink *sink = open_writer(path, &opts);
+    pr_sink *sink = begin(path, &opts);
     pr_err err = PR_ERR_INIT;
     uint64_t now = 0, early = 5;
     uint8_t status = 0;
     uint32_t frame = 1, unknown = FRAMES;
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(tell_steady(sink, &now, 1, 10, &err), PR_OK);
+    must_tell_steady(sink, &now, 1, 10);
     expect_refused(sink, (pr_delta){THREADS, 0, 1, 1, &frame, &now, &status});
     expect_refused(sink, (pr_delta){0, 0, 1, 1, &unknown, &now, &status});
     expect_refused(sink, (pr_delta){0, 2, 0, 1, &frame, &now, &status});
@@ -1405,13 +1392,11 @@ a_sample_of_a_known_stack_allocates_nothing(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
+    pr_sink *sink = begin(path, &opts);
     uint64_t now = 0;
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    assert_int_equal(tell_steady(sink, &now, 30000, 100, &err), PR_OK);
+    must_tell_steady(sink, &now, 30000, 100);
     allocations = 0;
-    assert_int_equal(tell_steady(sink, &now, 9000, 100, &err), PR_OK);
+    must_tell_steady(sink, &now, 9000, 100);
     assert_int_equal(allocations, 0);
     finish(sink);
 }
