@@ -7,10 +7,8 @@
 #include "converter/filter.h"
 #include "converter/sqlite.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const conv_target *const targets[] = {
     &conv_collapsed, &conv_speedscope, &conv_pstats, &conv_sqlite, &conv_bin};
@@ -251,17 +249,4 @@ conv_to_memory(const char *input, const conv_opts *opts, sqlite3 **ret,
     else
         sqlite3_close(database);
     return then(had, rc, err, &later);
-}
-
-int
-conv_is_profile(const char *path)
-{
-    char magic[4];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, magic, sizeof magic);
-    close(fd);
-    return n == (ssize_t)sizeof magic &&
-           (memcmp(magic, "HCAT", 4) == 0 || memcmp(magic, "TACH", 4) == 0);
 }

@@ -368,15 +368,9 @@ open_any(const char *path, sqlite3 **ret, pr_err *err)
         return rc;
     if (n == sizeof magic && memcmp(head, magic, sizeof magic) == 0)
         return open_sqlite(path, ret, err);
-    if (conv_is_profile(path)) {
-        conv_opts opts = CONV_OPTS_INIT;
-        return conv_to_memory(path, &opts, ret, err);
-    }
-    pr_err_set(err, PR_FOREIGN, 0, PR_NO_OFFSET,
-               "'%s' is neither a profile nor a database of one", path);
-    pr_err_hint(err, "pyrec records a profile, 'pyconv --to sqlite' makes a "
-                     "database of it");
-    return PR_FOREIGN;
+    /* a profile, however damaged, or what the reader says that it is */
+    conv_opts opts = CONV_OPTS_INIT;
+    return conv_to_memory(path, &opts, ret, err);
 }
 
 pr_code

@@ -88,9 +88,6 @@ pr_code conv_run(const char *const *input, size_t n, const char *target,
 pr_code conv_to_memory(const char *input, const conv_opts *opts,
                        struct sqlite3 **ret, pr_err *err);
 
-/* 1 if the file starts like a profile of reader.h, 0 if not or unreadable. */
-int conv_is_profile(const char *path);
-
 #ifdef __cplusplus
 }
 #endif

@@ -136,7 +136,7 @@ ends 1 "no such file" pyquery missing.db "top"
 ends 1 "a folder" pyquery . "top"
 echo "not a profile" >text
 pyquery text "top" 2>error
-[ $? -eq 1 ] && grep -q "'text' is neither .*; pyrec records" error
+[ $? -eq 1 ] && grep -q "'text': not a profile: it is text; .* by pyrec" error
 result $? "a file of something else is told, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"

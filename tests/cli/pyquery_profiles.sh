@@ -50,6 +50,13 @@ for file in "$vectors"/*.bin; do
     esac
 done
 
+# A wrong bit in the magic number hides no profile.
+cp "$vectors/good-two-segments.bin" magic.bin
+printf X | dd of=magic.bin bs=1 conv=notrunc 2>error
+pyquery --csv magic.bin "top" >told 2>error
+[ $? -eq 3 ] && [ "$(wc -l <told)" -gt 1 ] && grep -q "header" error
+result $? "a profile with another magic number is answered"
+
 for query in "top" "lines" "files" "tree above 0%" "threads" "summary"; do
     for format in --csv --json --markdown; do
         pyquery $format "$vectors/good-names.bin" "$query" >told 2>error &&
