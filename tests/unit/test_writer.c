@@ -1283,6 +1283,7 @@ a_folder_that_is_not_there_is_named(void **state)
                      PR_IO);
     assert_int_equal(err.sys, ENOENT);
     assert_non_null(strstr(err.what, "/nonexistent/run.bin"));
+    assert_non_null(strstr(err.hint, "folder"));
 }
 
 /* ---- what the caller may not do ---- */
