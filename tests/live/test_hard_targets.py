@@ -1,6 +1,5 @@
 """Programs that make a recorder's life hard."""
 
-import os
 import re
 import subprocess
 
@@ -66,19 +65,16 @@ def a_thread_that_ends_costs_the_others_nothing(python):
 
 @live.each_python
 def two_thousand_idle_threads_are_seen_at_each_tick(python):
-    told, database = recorded(python, "many.py", 2000, options=("-r", "100"),
-                              seconds=3)
+    # how many ticks there are is the machine's to say, not the recorder's
+    told, database = recorded(python, "many.py", 2000, options=("-r", "100"))
     ticks = int(database.meta("count.ticks"))
+    print("# %d ticks, %s missed" % (ticks, database.meta("count.missed")))
+    expect(ticks > 2, "only %d ticks in 2 s", ticks)
     seen = dict(database.rows("SELECT tid, samples FROM thread"))
-    unseen = [tid for tid in told["idle"] if seen.get(tid, 0) < 0.9 * ticks]
-    expect(not unseen, "%d threads are missing in a tenth of %d ticks",
-           len(unseen), ticks)
-    missed = int(database.meta("count.missed") or 0)
-    print("# %d ticks, %d missed" % (ticks, missed))
-    if os.getloadavg()[0] > os.cpu_count():
-        raise live.Skip("the machine is busy, %d of %d ticks were missed"
-                        % (missed, ticks + missed))
-    expect(missed <= 0.02 * ticks, "%d ticks missed, %d taken", missed, ticks)
+    unseen = [(tid, seen.get(tid)) for tid in told["idle"]
+              if seen.get(tid) != ticks]
+    expect(not unseen, "%d threads were not seen at each of %d ticks: %s",
+           len(unseen), ticks, unseen[:5])
 
 
 @live.each_python
