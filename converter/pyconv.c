@@ -416,6 +416,15 @@ convert(options *o, const char *const *input, size_t n)
     return status_of(rc, done.delivered);
 }
 
+static pr_code
+flush_output(pr_err *err)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return PR_OK;
+    return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
+                   "cannot write to standard output");
+}
+
 static int
 inform(const char *path)
 {
@@ -425,14 +434,27 @@ inform(const char *path)
     if (rc != PR_OK)
         report(&err);
     bool delivered = text.len != 0;
-    if (delivered && (fwrite(text.at, 1, text.len, stdout) != text.len ||
-                      fflush(stdout) != 0)) {
-        rc = PR_FAIL(&err, PR_IO, errno, PR_NO_OFFSET,
-                     "cannot write to standard output");
-        report(&err);
+    if (delivered) {
+        pr_err later = PR_ERR_INIT;
+        fwrite(text.at, 1, text.len, stdout);
+        if (flush_output(&later) != PR_OK) {
+            rc = later.code;
+            report(&later);
+        }
     }
     conv_text_release(&text);
     return status_of(rc, delivered);
+}
+
+static pr_code
+tell_whole(const char *path, const pf_reader *reader, pr_err *err)
+{
+    printf("%s: finished, %s\n", path,
+           pf_reader_info(reader)->has_checkpoints
+               ? "every checksum is right"
+               : "and in order, but CPython's files have no checksums of "
+                 "their own");
+    return flush_output(err);
 }
 
 /* Damage is a failure here: nothing else was asked. */
@@ -448,17 +470,10 @@ verify(const char *path, bool quiet)
     if (rc == PR_OK)
         rc = pf_reader_verify(reader, show ? &progress : NULL, &err);
     end_progress(shown);
+    if (rc == PR_OK && !quiet)
+        rc = tell_whole(path, reader, &err);
     bool opened = reader != NULL;
-    bool has_checksums = opened && pf_reader_info(reader)->has_checkpoints;
     pf_reader_free(reader);
-    if (rc == PR_OK && !quiet &&
-        (printf("%s: finished, %s\n", path,
-                has_checksums ? "every checksum is right"
-                              : "and in order, but CPython's files have no "
-                                "checksums of their own") < 0 ||
-         fflush(stdout) != 0))
-        rc = PR_FAIL(&err, PR_IO, errno, PR_NO_OFFSET,
-                     "cannot write to standard output");
     if (opened && (rc == PR_CUT || rc == PR_DAMAGED))
         pr_err_hint(&err, "'pyconv --to bin' makes a whole file of the rest");
     if (rc != PR_OK)

@@ -153,6 +153,10 @@ holds "and the samples" out "^samples"
 expect "info writes no file" 2 "$pyconv" --info run.bin -o info.txt
 expect "info to a full disk" 1 \
     sh -c '"$0" --info run.bin >/dev/full' "$pyconv"
+sh -c '"$0" --info "$1" 2>err >/dev/full' "$pyconv" \
+    "$vectors/bad-cut-open.bin"
+is "info of a cut file to a full disk has failed" test $? -eq 1
+holds "and says both" err "No space left"
 expect "info of a cut file" 3 "$pyconv" --info "$vectors/bad-cut-open.bin"
 holds "tells it" out "^state *cut"
 
