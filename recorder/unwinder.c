@@ -272,9 +272,17 @@ is_chosen(const rec_unwinder *u, const rec_thread *t)
     return true;
 }
 
+/* Is its last stack one that need not be looked at again while it does not
+ * move?  One that was not proven is not, where a proof is sought. */
+static bool
+is_settled(const rec_unwinder *u, const rec_thread *t)
+{
+    return t->known && (t->proven || u->opts.strategy == REC_REMOTE);
+}
+
 /* May its stack differ from the one seen last?  With a GIL its own words say
  * who had it since; without, and when too many had, the kernel's count of its
- * runs does (spec/sampling.md, "Unchanged threads"). */
+ * runs does (spec/sampling.md, "Unchanged"). */
 static bool
 may_have_moved(rec_unwinder *u, rec_thread *t)
 {
@@ -282,12 +290,13 @@ may_have_moved(rec_unwinder *u, rec_thread *t)
     uint64_t switches = in->gil.switches - in->last_gil.switches;
     bool had_it =
         t->tstate == in->gil.holder || t->tstate == in->last_gil.holder;
-    if (t->known && in->gil.address && !had_it && switches <= 1)
+    bool settled = is_settled(u, t);
+    if (settled && in->gil.address && !had_it && switches <= 1)
         return false;
     bool ran = true;
     if (!rec_thread_ran(t, u->process.pid, &ran))
         return true;
-    return !t->known || ran || !t->asleep;
+    return !settled || ran || !t->asleep;
 }
 
 /* A few idle threads a tick, in turn. */
