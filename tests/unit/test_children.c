@@ -18,25 +18,26 @@
 
 #include "recorder/children.h"
 
+/* Or the test is skipped where the kernel tells nothing: before it has started
+ * a process, which the last test would find. */
 static rec_children *
-watch(pid_t root)
+open_listener(void)
 {
     rec_children *c;
     assert_int_equal(rec_children_open(&c, NULL), PR_OK);
-    rec_children_watch(c, root);
-    return c;
-}
-
-/* Or the test is skipped where the kernel tells nothing. */
-static rec_children *
-listen_to(pid_t root)
-{
-    rec_children *c = watch(root);
     if (rec_children_fd(c) >= 0)
         return c;
     rec_children_free(c);
     skip();
     return NULL;
+}
+
+static rec_children *
+listen_to(pid_t root)
+{
+    rec_children *c = open_listener();
+    rec_children_watch(c, root);
+    return c;
 }
 
 static size_t
@@ -185,8 +186,9 @@ static void
 threads_and_strangers_are_not_told(void **state)
 {
     (void)state;
+    rec_children *c = open_listener();
     pid_t root = long_child();
-    rec_children *c = listen_to(root);
+    rec_children_watch(c, root);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, do_nothing, NULL), 0);
     pthread_join(thread, NULL);
@@ -256,7 +258,9 @@ without_the_kernels_word_the_living_are_found_one_by_one(void **state)
         end_child(before);
         skip();
     }
-    rec_children *c = watch(getpid());
+    rec_children *c;
+    assert_int_equal(rec_children_open(&c, NULL), PR_OK);
+    rec_children_watch(c, getpid());
     assert_int_equal(rec_children_fd(c), -1);
     assert_true(rec_children_every_ms(c) > 0);
     assert_int_equal(look_until_found(c, before), 1);
