@@ -169,10 +169,17 @@ pin(int cpu)
 
 /* ---- one tick ---- */
 
+/* Never on the CPU of the target. */
+static bool
+polls(const rec_sampler *s)
+{
+    return !s->opts.pinned && s->opts.period_ns < POLL_BELOW_NS;
+}
+
 static void
 sleep_until(const rec_sampler *s, uint64_t due)
 {
-    if (!s->opts.pinned && s->opts.period_ns < POLL_BELOW_NS) {
+    if (polls(s)) {
         while (now_ns() < due && !atomic_load(&s->stop))
             ;
         return;
@@ -538,8 +545,9 @@ rec_sampler_join(rec_sampler *s, rec_sampler_report *ret, pr_err *err)
         if (s->seat[i].made)
             pthread_join(s->seat[i].thread, NULL);
     pr_code code = s->result;
-    *ret = (rec_sampler_report){s->policy, has_strayed(s), s->cpu_ns,
-                                s->end_ns, s->gaps,        s->standstill.spans};
+    *ret = (rec_sampler_report){s->policy,          has_strayed(s), polls(s),
+                                s->cpu_ns,          s->end_ns,      s->gaps,
+                                s->standstill.spans};
     if (code != PR_OK && err && err->code == PR_OK)
         *err = s->error;
     release(s);

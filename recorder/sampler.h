@@ -64,6 +64,7 @@ typedef struct rec_sampler_report {
     const char *policy; /* how its threads were scheduled: "nslice", "slice",
                          * "fifo", "other" */
     bool strayed;       /* some CPU of the target is not ours to run on */
+    bool polled;        /* periods were too short to sleep through */
     uint64_t cpu_ns;    /* that they used */
     uint64_t end_ns;    /* CLOCK_MONOTONIC when the last tick was over */
     rec_spans gaps;     /* nothing could be sampled */

@@ -122,8 +122,11 @@ print_cost(FILE *to, const rec_report *t)
     else
         fprintf(to,
                 "pyrec: the target was hardly slowed down (sampler %.1f %% of "
-                "another CPU)\n",
-                cpu);
+                "another CPU%s)\n",
+                cpu,
+                t->sampler.polled ? ", polling: the period is too short to "
+                                    "sleep"
+                                  : "");
 }
 
 static void

@@ -136,7 +136,9 @@ a_right_that_is_missing_is_named(void **state)
     expect_said(&r, &plain, "at most about");
     r.unproven = r.proven;
     r.proven = 0;
-    expect_said(&r, &plain, "of another CPU");
+    expect_said(&r, &plain, "of another CPU)");
+    r.sampler.polled = true;
+    expect_said(&r, &plain, "polling: the period is too short to sleep");
 }
 
 static void
