@@ -477,6 +477,11 @@ check_complete(const rec_options *o, pr_err *err)
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
                    "a recording cannot go to a pipe");
         pr_err_hint(err, "give a file name; './-' is a file of that name");
+    } else if (!needs_pid && o->json) {
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
+                   "--json is for --dump, --tasks and --gc");
+        pr_err_hint(err, "of a recording 'pyconv FILE --to speedscope' "
+                         "makes JSON");
     } else
         return PR_OK;
     pr_err_hint(err, "pyrec -p PID -o FILE; see pyrec --help");

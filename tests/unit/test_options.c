@@ -143,6 +143,7 @@ wrong_use_names_what_is_wrong(void **state)
         "pyrec -p 1 -o x --mode fast",
         "pyrec -p 1 -o x --label nothing",
         "pyrec -p 1 -o x --max-depth 0",
+        "pyrec -p 1 -o x --json",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         rec_options o;
