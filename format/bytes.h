@@ -247,6 +247,12 @@ pf_load_le32(const uint8_t *p)
            (uint32_t)p[3] << 24;
 }
 
+static inline uint64_t
+pf_load_le64(const uint8_t *p)
+{
+    return pf_load_le32(p) | (uint64_t)pf_load_le32(p + 4) << 32;
+}
+
 /* Borrow n bytes; NULL: there are fewer. */
 static inline const uint8_t *
 pf_get_bytes(pf_cur *c, uint64_t n)

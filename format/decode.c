@@ -21,16 +21,18 @@ pr_code
 pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names, bool learn,
                 pr_err *err)
 {
-    *d = (pf_decoder){
-        .sink = sink, .names = names, .to_us = UINT64_MAX, .learn = learn};
-    d->recent = malloc(RECENT * sizeof *d->recent);
+    *d = (pf_decoder){.sink = sink,
+                      .names = names,
+                      .to_us = UINT64_MAX,
+                      .learn = learn,
+                      .depth_max = learn ? PF_PIECE_DEPTH_MAX : PF_DEPTH_MAX};
+    d->recent = calloc(RECENT, sizeof *d->recent);
     d->time_us = malloc(PF_RUN_MAX * sizeof *d->time_us);
     d->status = malloc(PF_RUN_MAX);
     if (!d->recent || !d->time_us || !d->status) {
         pf_decoder_release(d);
         return no_memory(err);
     }
-    memset(d->recent, 0xff, RECENT * sizeof *d->recent);
     const pf_id_map *map = &names->symbols.frame_map;
     if (map->n == 1 && map->range[0].first == 0)
         d->frame_limit = map->range[0].end;
@@ -46,7 +48,6 @@ pf_decoder_release(pf_decoder *d)
     free(d->recent);
     free(d->time_us);
     free(d->status);
-    free(d->push);
     *d = (pf_decoder){0};
 }
 
@@ -129,50 +130,48 @@ static inline pr_code
 thread_of(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
 {
     size_t slot = (size_t)(ref.tid * 0x9e3779b97f4a7c15u >> 32 ^ ref.interp);
-    uint32_t *recent = &d->recent[slot & (RECENT - 1)];
-    if (*recent < d->n_tracks && d->track[*recent].epoch == d->epoch) {
-        const pf_thread *t = &d->names->thread[*recent];
-        if (t->tid == ref.tid && t->interp == ref.interp) {
-            *ret = *recent;
-            return PR_OK;
-        }
+    pf_recent *recent = &d->recent[slot & (RECENT - 1)];
+    if (recent->ref.tid != ref.tid || recent->ref.interp != ref.interp ||
+        recent->epoch != d->epoch) {
+        uint32_t thread;
+        pr_code code = find_thread(d, ref, &thread, err);
+        if (code != PR_OK)
+            return code;
+        *recent = (pf_recent){ref, thread, d->epoch};
     }
-    pr_code code = find_thread(d, ref, recent, err);
-    if (code != PR_OK) {
-        *recent = UINT32_MAX;
-        return code;
-    }
-    *ret = *recent;
+    *ret = recent->thread;
     return PR_OK;
 }
 
 /* ---- stacks ---- */
 
-/* The thread's stack becomes its outermost `keep` frames and push[0..n-1],
- * innermost first, on top. */
-static bool
-change_stack(pf_track *t, uint32_t keep, const uint32_t *push, uint32_t n)
+/* Behind the outermost frame. */
+static inline uint32_t *
+stack_end(const pf_track *t)
 {
-    size_t need = (size_t)keep + n;
-    if (need > t->cap && !pr_grow(&t->stack, &t->cap, need, sizeof *t->stack))
+    return t->stack + t->cap;
+}
+
+/* More room; the frames stay at its end. */
+static bool
+grow_stack(pf_track *t, size_t need)
+{
+    size_t old = t->cap;
+    if (!pr_grow(&t->stack, &t->cap, need, sizeof *t->stack))
         return false;
-    uint32_t *top = t->stack + keep;
-    for (uint32_t i = 0; i < n; i++)
-        top[i] = push[n - 1 - i];
-    t->depth = keep + n;
-    if (t->told > keep)
-        t->told = keep;
+    memmove(stack_end(t) - t->depth, t->stack + old - t->depth,
+            t->depth * sizeof *t->stack);
     return true;
 }
 
-/* How many outermost frames a whole new stack has in common with the old. */
+/* How many outermost frames two stacks that end at `a` and `b` share. */
 static uint32_t
-common_frames(const pf_track *t, const uint32_t *stack, uint32_t n)
+common_frames(const uint32_t *a, const uint32_t *b, uint32_t most)
 {
-    uint32_t most = t->depth < n ? t->depth : n, i = 0;
-    while (i < most && t->stack[i] == stack[n - 1 - i])
-        i++;
-    return i;
+    uint32_t n = 0;
+    while (n < most && *--a == *--b)
+        n++;
+    return n;
 }
 
 /* A record of a stack that begins a thread's segment starts from nothing. */
@@ -198,24 +197,12 @@ clip(const pf_decoder *d, uint32_t *first, uint32_t n)
     return n - i;
 }
 
-/* Frames above what the sink knows, innermost first; room: t->depth. */
-static pr_code
-collect_push(pf_decoder *d, const pf_track *t, pr_err *err)
-{
-    if (!pr_grow(&d->push, &d->push_cap, t->depth, sizeof *d->push))
-        return no_memory(err);
-    for (uint32_t i = 0; i < t->depth - t->told; i++)
-        d->push[i] = t->stack[t->depth - 1 - i];
-    return PR_OK;
-}
-
 /* Threads of a CPython file are told with their first record: that is also the
  * order of their numbers. */
 static pr_code
-tell_new_thread(pf_decoder *d, uint32_t thread, uint8_t status, pr_err *err)
+tell_new_thread(pf_decoder *d, uint8_t status, pr_err *err)
 {
-    if (thread < d->threads_told)
-        return PR_OK;
+    uint32_t thread = d->thread;
     d->names->thread[thread].is_main = status & PR_MAIN_THREAD;
     pr_code code = pf_names_tell_thread(d->names, thread, d->sink, err);
     d->sink_failed = code != PR_OK;
@@ -233,29 +220,28 @@ see_times(pf_decoder *d, uint64_t first_us, uint64_t last_us, uint32_t n)
     d->samples += n;
 }
 
-/* Tell n decoded samples of the thread's present stack, whose n_push innermost
- * frames d->push holds. */
-static pr_code
-tell_run(pf_decoder *d, uint32_t thread, uint32_t n, uint32_t n_push,
-         pr_err *err)
+/* Tell n decoded samples of the present stack of d->thread. */
+static inline pr_code
+tell_run(pf_decoder *d, uint32_t n, pr_err *err)
 {
-    pf_track *t = &d->track[thread];
+    pf_track *t = &d->track[d->thread];
+    uint64_t first_us = d->time_us[0], last_us = d->time_us[n - 1];
     uint32_t first = 0;
-    see_times(d, d->time_us[0], d->time_us[n - 1], n);
-    pr_code code = tell_new_thread(d, thread, d->status[0], err);
-    if (d->time_us[0] < d->from_us || d->time_us[n - 1] >= d->to_us)
+    pr_code code;
+    see_times(d, first_us, last_us, n);
+    if (d->thread >= d->threads_told &&
+        (code = tell_new_thread(d, d->status[0], err)) != PR_OK)
+        return code;
+    if (first_us < d->from_us || last_us >= d->to_us) {
         n = clip(d, &first, n);
-    if (code != PR_OK || n == 0)
-        return code;
-    if (t->depth - t->told > n_push)
-        code = collect_push(d, t, err);
-    if (code != PR_OK)
-        return code;
-    pr_delta delta = {.thread = thread,
+        if (n == 0)
+            return PR_OK;
+    }
+    pr_delta delta = {.thread = d->thread,
                       .keep = t->told,
                       .n_push = t->depth - t->told,
                       .n = n,
-                      .push = d->push,
+                      .push = stack_end(t) - t->depth,
                       .time_us = d->time_us + first,
                       .status = d->status + first};
     code = PR_SINK_CALL(d->sink, delta, &delta, err);
@@ -272,12 +258,14 @@ tell_run(pf_decoder *d, uint32_t thread, uint32_t n, uint32_t n_push,
 static inline bool
 get_time(pf_cur *c, uint64_t *time_us)
 {
+    const uint8_t *p = c->p;
     uint64_t delta;
-    if (pf_left(c) >= 2 && (c->p[0] & c->p[1]) < 0x80) {
-        uint64_t low = c->p[0];
-        bool two = low >= 0x80;
-        delta = two ? (low & 0x7f) | (uint64_t)c->p[1] << 7 : low;
-        c->p += 1 + two;
+    if (pf_left(c) >= 2 && p[0] < 0x80) {
+        delta = p[0];
+        c->p += 1;
+    } else if (pf_left(c) >= 2 && p[1] < 0x80) {
+        delta = (p[0] & 0x7f) | (uint64_t)p[1] << 7;
+        c->p += 2;
     } else if (!pf_get_long_varint(c, &delta)) {
         return false;
     }
@@ -343,78 +331,89 @@ get_samples(pf_decoder *d, pf_cur *c, uint64_t *time_us, uint32_t max)
 }
 
 /* Samples of a run, as many as the arrays take. */
-static pr_code
-decode_run(pf_decoder *d, pf_cur *c, pr_err *err)
+static uint32_t
+decode_run(pf_decoder *d, pf_cur *c)
 {
-    pf_track *t = &d->track[d->run_thread];
     uint32_t max =
         d->run_left < PF_RUN_MAX ? (uint32_t)d->run_left : PF_RUN_MAX;
-    uint32_t n = get_samples(d, c, &t->time_us, max);
-    if (n == 0) {
+    uint32_t n = get_samples(d, c, &d->track[d->thread].time_us, max);
+    if (n == 0)
         pf_refuse(c, c->p);
-        return PR_OK;
-    }
     d->run_left -= n;
     d->stats.repeat_samples += n;
-    return tell_run(d, d->run_thread, n, 0, err);
+    return n;
 }
 
 static pr_code
-decode_repeat(pf_decoder *d, pf_cur *c, uint32_t thread, pr_err *err)
+decode_repeat(pf_decoder *d, pf_cur *c, pr_err *err)
 {
+    pf_track *t = &d->track[d->thread];
     uint64_t count;
     if (!pf_get_varint(c, &count))
         return PR_OK;
     if (count == 0)
         return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
                        "a record repeats a stack 0 times");
-    if (d->track[thread].fresh)
-        forget_stack(&d->track[thread]);
-    d->track[thread].fresh = false;
-    d->stats.repeat_records++;
+    if (t->fresh)
+        forget_stack(t);
+    t->fresh = false;
+    d->records[PF_REPEAT]++;
     d->run_left = count;
-    d->run_thread = thread;
     return PR_OK;
 }
 
-/* A frame id of up to three bytes (two million frames) where four bytes can be
- * read; its length is hard to foresee, so there is no branch on it.  Returns
- * how many bytes it takes, 0: more than three. */
-static inline uint32_t
-get_short_id(const uint8_t *p, uint32_t *ret)
-{
-    uint32_t bytes = pf_load_le32(p);
-    uint32_t stop = ~bytes & 0x808080;
-    bytes &= stop ^ (stop - 1); /* up to the first byte without bit 7 */
-    *ret = (bytes & 0x7f) | (bytes >> 1 & 0x3f80) | (bytes >> 2 & 0x1fc000);
-    return stop ? ((uint32_t)__builtin_ctz(stop) >> 3) + 1 : 0;
-}
-
+/* A varint up to its last byte, whose bit 7 is the lowest of `stop`, as a frame
+ * id; false: it has more than three bytes (two million frames), or is not its
+ * own number. */
 static inline bool
-get_id(pf_cur *c, uint32_t *ret)
+take_id(const pf_decoder *d, uint64_t bytes, uint64_t stop, uint32_t *ret)
 {
-    uint32_t n = pf_left(c) >= 4 ? get_short_id(c->p, ret) : 0;
-    c->p += n;
-    return n || pf_get_varint32(c, ret);
+    bytes &= stop ^ (stop - 1);
+    *ret = (uint32_t)((bytes & 0x7f) | (bytes >> 1 & 0x3f80) |
+                      (bytes >> 2 & 0x1fc000));
+    return bytes <= 0xffffff && *ret < d->frame_limit;
 }
 
-/* Frame ids into d->push as numbers by arrival. */
-static pr_code
-get_push(pf_decoder *d, pf_cur *c, uint32_t n, pr_err *err)
+/* Frame ids by the words of take_id(), while eight bytes can be read.  Where a
+ * record ends hangs on how long its ids are, and that is hard to foresee: so
+ * there is no branch on it, and one look finds two of them.  Returns how many
+ * of the n. */
+static inline uint32_t
+get_short_ids(const pf_decoder *d, pf_cur *c, uint32_t *into, uint32_t n)
 {
-    if (n > pf_left(c)) {
-        pf_refuse(c, c->p);
-        return PR_OK;
+    const uint8_t *p = c->p;
+    uint32_t i = 0;
+    if (pf_left(c) < 8)
+        return 0;
+    size_t safe = (pf_left(c) - 8) / 3 + 1;
+    if (n > safe)
+        n = (uint32_t)safe;
+    while (i < n) {
+        uint64_t bytes = pf_load_le64(p), stop = ~bytes & 0x8080808080808080u;
+        if (!take_id(d, bytes, stop, &into[i]))
+            break;
+        unsigned bits = (unsigned)__builtin_ctzll(stop) + 1;
+        stop &= stop - 1;
+        if (++i < n && take_id(d, bytes >> bits, stop >> bits, &into[i])) {
+            bits = (unsigned)__builtin_ctzll(stop) + 1;
+            i++;
+        }
+        p += bits >> 3;
     }
-    if (n > d->push_cap && !pr_grow(&d->push, &d->push_cap, n, sizeof *d->push))
-        return no_memory(err);
-    uint32_t *push = d->push, limit = d->frame_limit;
-    for (uint32_t i = 0; i < n; i++) {
+    c->p = p;
+    return i;
+}
+
+/* n frame ids as numbers by arrival. */
+static pr_code
+get_ids(const pf_decoder *d, pf_cur *c, uint32_t *into, uint32_t n, pr_err *err)
+{
+    for (uint32_t i = get_short_ids(d, c, into, n); i < n; i++) {
         uint32_t id;
-        if (!get_id(c, &id))
+        if (!pf_get_varint32(c, &id))
             return PR_OK;
-        push[i] = id < limit ? id : pf_symbols_frame(&d->names->symbols, id);
-        if (push[i] == UINT32_MAX)
+        into[i] = pf_symbols_frame(&d->names->symbols, id);
+        if (into[i] == UINT32_MAX)
             return PR_FAIL(
                 err, PR_DAMAGED, 0, PR_NO_OFFSET,
                 "a stack names frame %" PRIu32 ", which does not exist", id);
@@ -437,73 +436,94 @@ kept_frames(pf_track *t, pf_record_kind kind, uint32_t said, uint32_t *ret,
     return PR_OK;
 }
 
+/* Where n ids on top of `keep` frames are decoded: a whole stack beside the
+ * present one, to see what both share, others where they belong (if they turn
+ * out not to be whole, what was there is lost and never looked at).  False: no
+ * memory. */
+static bool
+place_for_ids(pf_track *t, pf_record_kind kind, uint32_t keep, uint32_t n,
+              uint32_t **ret)
+{
+    uint32_t below = kind == PF_FULL ? t->depth : keep;
+    size_t need = (size_t)below + n;
+    if (need > t->cap && !grow_stack(t, need))
+        return false;
+    if (kind != PF_FULL && t->told > keep)
+        t->told = keep;
+    *ret = stack_end(t) - need;
+    return true;
+}
+
+/* The whole stack that lies beside the present one takes its place. */
+static void
+settle_whole(pf_track *t, const uint32_t *whole, uint32_t n)
+{
+    uint32_t *end = stack_end(t);
+    t->told = common_frames(end, whole + n, t->told < n ? t->told : n);
+    if (t->depth > 0)
+        memmove(end - n, whole, n * sizeof *whole);
+}
+
+/* *ret_n: the number of samples, which is 1 if the record is whole. */
 static pr_code
-decode_change(pf_decoder *d, pf_cur *c, uint32_t thread, pf_record_kind kind,
+decode_change(pf_decoder *d, pf_cur *c, pf_record_kind kind, uint32_t *ret_n,
               pr_err *err)
 {
-    pf_track *t = &d->track[thread];
+    pf_track *t = &d->track[d->thread];
     uint64_t time_us = t->time_us;
-    uint32_t said = 0, n = 0, keep = 0;
+    uint32_t said = 0, n, keep = 0;
     uint8_t status;
+    pr_code code;
     if (!get_time(c, &time_us) || !pf_get_u8(c, &status) ||
         (kind != PF_FULL && !pf_get_varint32(c, &said)) ||
         !pf_get_varint32(c, &n))
         return PR_OK;
-    pr_code code = PR_OK;
-    if (kind != PF_FULL)
-        code = kept_frames(t, kind, said, &keep, err);
-    uint32_t max = d->learn ? PF_PIECE_DEPTH_MAX : PF_DEPTH_MAX;
-    if (code == PR_OK && keep + (uint64_t)n > max)
+    if (kind != PF_FULL &&
+        (code = kept_frames(t, kind, said, &keep, err)) != PR_OK)
+        return code;
+    if (keep + (uint64_t)n > d->depth_max)
         return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "a stack has more than %" PRIu32 " frames", max);
-    if (code == PR_OK)
-        code = get_push(d, c, n, err);
+                       "a stack has more than %" PRIu32 " frames",
+                       d->depth_max);
+    if (n > pf_left(c)) {
+        pf_refuse(c, c->p);
+        return PR_OK;
+    }
+    uint32_t *ids;
+    if (!place_for_ids(t, kind, keep, n, &ids))
+        return no_memory(err);
+    code = get_ids(d, c, ids, n, err);
     if (code != PR_OK || c->bad)
         return code;
     if (kind == PF_FULL)
-        keep = common_frames(t, d->push, n);
-    uint32_t n_new = kind == PF_FULL ? n - keep : n;
-    if (!change_stack(t, keep, d->push, n_new))
-        return no_memory(err);
+        settle_whole(t, ids, n);
+    t->depth = keep + n;
     t->fresh = false;
     t->time_us = d->time_us[0] = time_us;
     d->status[0] = status;
-    return tell_run(d, thread, 1, n, err);
+    d->records[kind]++;
+    *ret_n = 1;
+    return PR_OK;
 }
 
 static pr_code
-decode_record(pf_decoder *d, pf_cur *c, pr_err *err)
+decode_record(pf_decoder *d, pf_cur *c, uint32_t *ret_n, pr_err *err)
 {
     const uint8_t *head = pf_get_bytes(c, PF_RECORD_SIZE);
     if (!head)
         return PR_OK;
     pf_ref ref = {pf_load_u64(head + PF_RECORD_THREAD, c->swapped),
                   pf_load_u32(head + PF_RECORD_INTERP, c->swapped)};
-    uint32_t thread;
-    pr_code code = thread_of(d, ref, &thread, err);
+    uint8_t kind = head[PF_RECORD_KIND];
+    pr_code code = thread_of(d, ref, &d->thread, err);
     if (code != PR_OK)
         return code;
-    uint64_t *counter;
-    switch (head[PF_RECORD_KIND]) {
-    case PF_REPEAT:
-        return decode_repeat(d, c, thread, err);
-    case PF_FULL:
-        counter = &d->stats.full_records;
-        break;
-    case PF_SUFFIX:
-        counter = &d->stats.suffix_records;
-        break;
-    case PF_POP_PUSH:
-        counter = &d->stats.pop_push_records;
-        break;
-    default:
+    if (kind == PF_REPEAT)
+        return decode_repeat(d, c, err);
+    if (kind > PF_POP_PUSH)
         return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "a record of unknown kind %u", head[PF_RECORD_KIND]);
-    }
-    code =
-        decode_change(d, c, thread, (pf_record_kind)head[PF_RECORD_KIND], err);
-    *counter += code == PR_OK && !c->bad;
-    return code;
+                       "a record of unknown kind %u", kind);
+    return decode_change(d, c, (pf_record_kind)kind, ret_n, err);
 }
 
 pr_code
@@ -513,8 +533,14 @@ pf_decoder_piece(pf_decoder *d, pf_cur piece, bool more, size_t *ret_used,
     pf_cur c = piece;
     const uint8_t *at = c.p;
     while (at < piece.end) {
-        pr_code code =
-            d->run_left ? decode_run(d, &c, err) : decode_record(d, &c, err);
+        pr_code code = PR_OK;
+        uint32_t n = 0;
+        if (d->run_left)
+            n = decode_run(d, &c);
+        else
+            code = decode_record(d, &c, &n, err);
+        if (n > 0)
+            code = tell_run(d, n, err);
         if (code != PR_OK) {
             if (err && err->offset == PR_NO_OFFSET && !d->sink_failed)
                 err->offset = (uint64_t)(at - piece.p);

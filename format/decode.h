@@ -19,13 +19,19 @@
 /* One thread while it is decoded. */
 typedef struct pf_track {
     uint64_t time_us; /* of its last sample */
-    uint32_t *stack;  /* outermost first */
+    uint32_t *stack;  /* innermost first, at the end of [cap] */
     size_t cap;
     uint32_t depth;
     uint32_t told;  /* outermost frames that are also on the sink's stack */
     uint32_t epoch; /* the last segment that names the thread */
     bool fresh;     /* no record of it in this segment yet */
 } pf_track;
+
+/* The thread of a ref, as last looked up in segment `epoch`. */
+typedef struct pf_recent {
+    pf_ref ref;
+    uint32_t thread, epoch;
+} pf_recent;
 
 typedef struct pf_decoder {
     pr_sink *sink;
@@ -37,24 +43,24 @@ typedef struct pf_decoder {
     size_t n_tracks, track_cap;
     uint32_t epoch;
     uint32_t frame_limit; /* ids below are their own numbers */
+    uint32_t depth_max;   /* frames of a stack */
 
-    uint32_t *recent; /* thread by hash: most records find theirs here */
-    uint64_t *time_us;
+    pf_recent *recent; /* by hash: most records find their thread here */
+    uint64_t *time_us; /* of the samples that are told next */
     uint8_t *status;
-    uint32_t *push;
-    size_t push_cap;
 
     uint32_t threads_told;
 
-    uint64_t run_left; /* samples of a run that the last piece cut */
-    uint32_t run_thread;
+    uint32_t thread;   /* of the last record */
+    uint64_t run_left; /* samples of its run that are not decoded yet */
 
     /* of this segment */
     uint64_t samples, first_us, last_us;
 
     bool sink_failed; /* the code is the sink's: stop */
     uint64_t told;    /* samples */
-    pf_reader_stats stats;
+    uint64_t records[PF_POP_PUSH + 1];
+    pf_reader_stats stats; /* what is not counted by kind of record */
 } pf_decoder;
 
 pr_code pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names,

@@ -25,13 +25,15 @@
 /* Frames of a stack: 64 MiB of ids. */
 #define PF_DEPTH_MAX (1u << 24)
 
-/* Records of a CPython file that are in memory at a time ... */
-#define PF_PIECE_SIZE (1u << 20)
-/* ... which must hold the longest record with a stack. */
+/* Records of a CPython file that are decompressed before they are decoded: few
+ * enough to stay in the second cache beside zstd's window ... */
+#define PF_PIECE_SIZE (1u << 18)
+/* ... and how many at most, which must hold the longest record with a stack. */
+#define PF_PIECE_MAX       (1u << 20)
 #define PF_PIECE_DEPTH_MAX (1u << 17)
 _Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
                        PF_VARINT_U32_MAX * PF_PIECE_DEPTH_MAX <=
-                   PF_PIECE_SIZE,
+                   PF_PIECE_MAX,
                "a record fits a piece");
 
 /* Samples of one delta: a longer run is told in parts, so that the arrays of

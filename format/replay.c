@@ -259,7 +259,7 @@ tell_pieces(replay *p, pf_stream *stream, pr_err *why)
             return code;
         code = pf_decoder_piece(&p->decoder, pf_cur_of(piece, n, p->r->swapped),
                                 more, &used, why);
-        if (code == PR_OK && more && used == 0 && n == PF_PIECE_SIZE)
+        if (code == PR_OK && more && used == 0 && n == PF_PIECE_MAX)
             code = PR_FAIL(why, PR_DAMAGED, 0, 0, "a record is malformed");
         if (code == PR_DAMAGED && !p->decoder.sink_failed)
             why->offset += pf_stream_at(stream);
@@ -330,8 +330,13 @@ run(replay *p, pr_err *err)
 static void
 keep_stats(const replay *p)
 {
+    const uint64_t *records = p->decoder.records;
     pf_reader_stats *s = &p->r->stats;
     *s = p->decoder.stats;
+    s->repeat_records = records[PF_REPEAT];
+    s->full_records = records[PF_FULL];
+    s->suffix_records = records[PF_SUFFIX];
+    s->pop_push_records = records[PF_POP_PUSH];
     s->total_samples = p->decoder.told;
     s->stack_reconstructions =
         s->full_records + s->suffix_records + s->pop_push_records;

@@ -16,7 +16,7 @@ struct pf_stream {
     ZSTD_inBuffer read;
     uint8_t *read_bytes;
     uint8_t *piece;
-    size_t have;
+    size_t have, wanted;
     uint64_t dropped;
     pr_err failed; /* told once all that was read before is handed out */
 };
@@ -28,7 +28,7 @@ pf_stream_new(const pf_input *in, uint64_t at, uint64_t end, bool compressed,
     pf_stream *s = calloc(1, sizeof *s);
     if (s) {
         *s = (pf_stream){.in = in, .at = at, .end = end, .failed = PR_ERR_INIT};
-        s->piece = malloc(PF_PIECE_SIZE);
+        s->piece = malloc(PF_PIECE_MAX);
         s->read_bytes = malloc(PF_INPUT_PIECE);
         s->zstd = compressed ? ZSTD_createDCtx() : NULL;
     }
@@ -64,7 +64,7 @@ static pr_code
 fill_raw(pf_stream *s, pr_err *err)
 {
     uint64_t left = s->end - s->at;
-    size_t room = PF_PIECE_SIZE - s->have;
+    size_t room = s->wanted - s->have;
     size_t n = left < room ? (size_t)left : room;
     pr_code code = pf_input_read(s->in, s->at, s->piece + s->have, n, err);
     if (code != PR_OK)
@@ -97,7 +97,7 @@ zstd_is_done(const pf_stream *s)
 static pr_code
 fill_zstd(pf_stream *s, pr_err *err)
 {
-    while (s->have < PF_PIECE_SIZE) {
+    while (s->have < s->wanted) {
         if (s->read.pos == s->read.size && s->at < s->end) {
             pr_code code = read_on(s, err);
             if (code != PR_OK)
@@ -105,7 +105,7 @@ fill_zstd(pf_stream *s, pr_err *err)
         }
         if (zstd_is_done(s) && s->pending == 0)
             return PR_OK;
-        ZSTD_outBuffer out = {s->piece, PF_PIECE_SIZE, s->have};
+        ZSTD_outBuffer out = {s->piece, s->wanted, s->have};
         size_t before = s->have, taken = s->read.pos;
         s->pending = ZSTD_decompressStream(s->zstd, &out, &s->read);
         uint64_t place = s->at - (s->read.size - s->read.pos);
@@ -129,6 +129,7 @@ pf_stream_next(pf_stream *s, size_t used, const uint8_t **ret, size_t *ret_n,
     s->dropped += used;
     memmove(s->piece, s->piece + used, s->have);
     size_t before = s->have;
+    s->wanted = before < PF_PIECE_SIZE ? PF_PIECE_SIZE : PF_PIECE_MAX;
     if (s->failed.code == PR_OK) {
         if (s->zstd)
             fill_zstd(s, &s->failed);
@@ -140,6 +141,6 @@ pf_stream_next(pf_stream *s, size_t used, const uint8_t **ret, size_t *ret_n,
                        "%s", s->failed.what);
     *ret = s->piece;
     *ret_n = s->have;
-    *ret_more = s->have == PF_PIECE_SIZE || s->failed.code != PR_OK;
+    *ret_more = s->have == s->wanted || s->failed.code != PR_OK;
     return PR_OK;
 }

@@ -190,6 +190,57 @@ a_plain_file_reads_back_as_it_was_told(void **state)
     scratch_end(&s);
 }
 
+enum { LONG = PF_PIECE_DEPTH_MAX, LONG_IDS = 1 << 14, LONG_FRAMES = 20000 };
+_Static_assert(3 * LONG > PF_PIECE_SIZE, "ids of three bytes fill a piece");
+
+/* Little, much, less. */
+static void
+tell_long_stack(pr_sink *sink)
+{
+    const plot names = {1, 1, LONG_FRAMES, 1, 0, 1, false};
+    const uint32_t keep[] = {0, 1, 1000}, n[] = {1, LONG - 1, 1};
+    const uint8_t status = PR_HAS_GIL;
+    uint32_t *push = malloc(LONG * sizeof *push);
+    assert_non_null(push);
+    for (uint32_t i = 0; i < LONG; i++)
+        push[i] = LONG_IDS + i % (LONG_FRAMES - LONG_IDS);
+    story_tell_names(&names, sink);
+    for (uint64_t i = 0; i < 3; i++) {
+        uint64_t time = 1000 * (i + 1);
+        pr_delta d = {0, keep[i], n[i], 1, push, &time, &status};
+        assert_int_equal(PR_SINK_CALL(sink, delta, &d, NULL), PR_OK);
+    }
+    free(push);
+}
+
+static void
+a_stack_of_a_plain_file_may_be_longer_than_a_piece(void **state)
+{
+    (void)state;
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    pr_sink *writer;
+    scratch s;
+    story told, read;
+    opts.compression = PF_COMPRESSION_NONE;
+    opts.force = 1;
+    scratch_begin(&s);
+    story_begin(&told);
+    tell_long_stack(&told.sink);
+    assert_int_equal(pf_writer_open(s.path, &opts, &writer, NULL), PR_OK);
+    tell_long_stack(writer);
+    assert_int_equal(writer->ops->finish(writer, NULL), PR_OK);
+    for (int compressed = 0; compressed < 2; compressed++) {
+        if (compressed)
+            compress_plain(&s);
+        read_file(&s, 1, &read);
+        assert_int_equal(read.samples, 3);
+        assert_true(story_same_samples(&told, &read));
+        story_end(&read);
+    }
+    story_end(&told);
+    scratch_end(&s);
+}
+
 /* ---- ranges ---- */
 
 /* The samples of `all` with from <= time < to, thread by thread. */
@@ -940,6 +991,7 @@ main(void)
         cmocka_unit_test(profiles_read_back_as_they_were_told),
         cmocka_unit_test(any_number_of_jobs_makes_the_same_calls),
         cmocka_unit_test(a_plain_file_reads_back_as_it_was_told),
+        cmocka_unit_test(a_stack_of_a_plain_file_may_be_longer_than_a_piece),
         cmocka_unit_test(a_range_of_time_tells_its_samples_and_no_others),
         cmocka_unit_test(segments_outside_a_range_are_not_read),
         cmocka_unit_test(metadata_and_counters_are_the_last_that_were_told),
