@@ -9,6 +9,7 @@
  */
 #include "recorder/children.h"
 
+#include "recorder/clock.h"
 #include "recorder/procfs.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,20 +44,6 @@ struct rec_children {
     size_t n_events, cap_events;
     uint64_t seen, overruns;
 };
-
-static uint64_t
-clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t
-now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
 
 /* ---- who belongs to the tree ---- */
 
@@ -203,7 +190,7 @@ open_connector(void)
     const int room = BUFFER_BYTES;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
-    uint32_t token = (uint32_t)pr_mix64(now_ns() ^ (uint64_t)getpid());
+    uint32_t token = (uint32_t)pr_mix64(rec_now_ns() ^ (uint64_t)getpid());
     if (attach_filter(fd) &&
         bind(fd, (struct sockaddr *)&group, sizeof group) == 0 &&
         ask(fd, PROC_CN_MCAST_LISTEN, token) && is_acknowledged(fd, token))
@@ -326,7 +313,7 @@ note_look(rec_children *c, uint64_t begun_ns, uint64_t used_ns)
     if (since > c->longest_ns)
         c->longest_ns = since;
     c->begun_ns = begun_ns;
-    c->listed_ns = now_ns();
+    c->listed_ns = rec_now_ns();
     c->unlisted = false;
     uint64_t every_ms = used_ns * LOOK_SHARE / 1000000;
     c->every_ms = every_ms > LOOK_LEAST_MS ? (int)every_ms : LOOK_LEAST_MS;
@@ -336,7 +323,7 @@ static pr_code
 look_at_all(rec_children *c, pr_err *err)
 {
     listing l = {0};
-    uint64_t begun = now_ns(), used = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t begun = rec_now_ns(), used = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pr_code code = list(&l, err);
     if (code == PR_OK) {
         forget_ended(c, &l);
@@ -344,7 +331,7 @@ look_at_all(rec_children *c, pr_err *err)
     }
     free(l.pid);
     free(l.parent);
-    note_look(c, begun, clock_ns(CLOCK_THREAD_CPUTIME_ID) - used);
+    note_look(c, begun, rec_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used);
     return code;
 }
 
@@ -386,7 +373,7 @@ rec_children_watch(rec_children *c, pid_t root)
 {
     put(c, root, true);
     c->root = root;
-    c->since_ns = now_ns();
+    c->since_ns = rec_now_ns();
     c->unlisted = true;
 }
 
@@ -411,7 +398,7 @@ rec_children_look(rec_children *c, const rec_child_event **ret, size_t *ret_n,
     pr_code code = PR_OK;
     if (c->fd >= 0)
         code = hear(c, err);
-    bool due = now_ns() - c->begun_ns >= (uint64_t)c->every_ms * 1000000;
+    bool due = rec_now_ns() - c->begun_ns >= (uint64_t)c->every_ms * 1000000;
     if (code == PR_OK && (c->unlisted || (c->fd < 0 && due)))
         code = look_at_all(c, err);
     if (code != PR_OK)

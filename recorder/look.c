@@ -13,13 +13,13 @@
 #include "recorder/look.h"
 
 #include "recorder/anchor.h"
+#include "recorder/clock.h"
 #include "recorder/runs.h"
 #include "recorder/status.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum {
     REMOTE_TRIES = 10,
@@ -37,9 +37,7 @@ rec_own_switches(void)
 uint64_t
 rec_now_us(const rec_unwinder *u)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    uint64_t now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    uint64_t now = rec_now_ns();
     return now > u->start_ns ? (now - u->start_ns) / 1000 : 0;
 }
 

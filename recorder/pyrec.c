@@ -3,6 +3,7 @@
  */
 #include "recorder/child.h"
 #include "recorder/children.h"
+#include "recorder/clock.h"
 #include "recorder/dump.h"
 #include "recorder/gcdump.h"
 #include "recorder/options.h"
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -65,14 +65,6 @@ typedef struct session {
     pr_code code; /* the first failure */
 } session;
 
-static uint64_t
-now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* With --debug also what the sentence leaves out. */
 static void
 print_error(const pr_err *err, bool debug)
@@ -101,7 +93,7 @@ fail(const pr_err *err, const rec_options *options)
 static uint64_t
 age_ms(const target *t)
 {
-    return (now_ns() - t->seen_ns) / 1000000;
+    return (rec_now_ns() - t->seen_ns) / 1000000;
 }
 
 /* output: malloc'ed, or NULL for want of memory. */
@@ -115,7 +107,7 @@ add_target(session *s, pid_t pid, bool child, char *output, pr_err *err)
     s->target[s->n++] = (target){.pid = pid,
                                  .child = child,
                                  .output = output,
-                                 .seen_ns = now_ns(),
+                                 .seen_ns = rec_now_ns(),
                                  .why = PR_ERR_INIT};
     return PR_OK;
 }
@@ -160,7 +152,7 @@ postpone(target *t, pr_code code, const pr_err *why)
         wait_ms = TRY_LEAST_MS;
     if (wait_ms > TRY_MOST_MS)
         wait_ms = TRY_MOST_MS;
-    t->try_ns = now_ns() + wait_ms * 1000000;
+    t->try_ns = rec_now_ns() + wait_ms * 1000000;
     t->other = code == PR_NOT_PYTHON && age >= KNOWN_AFTER_MS;
     t->why = *why;
 }
@@ -298,7 +290,7 @@ take_child(session *s, const rec_child_event *event, pr_err *err)
             return code;
         t = &s->target[s->n - 1];
     }
-    t->seen_ns = now_ns();
+    t->seen_ns = rec_now_ns();
     t->other = false;
     t->try_ns = event->execed ? 0 : t->seen_ns + SETTLE_MS * 1000000;
     return PR_OK;
@@ -353,7 +345,7 @@ take_signal(session *s)
 static void
 print_status(const session *s, size_t active)
 {
-    uint64_t passed = (now_ns() - s->start_ns) / 1000000000;
+    uint64_t passed = (rec_now_ns() - s->start_ns) / 1000000000;
     fprintf(stderr, "\rpyrec: recording %zu process%s, %" PRIu64 ":%02" PRIu64,
             active, active == 1 ? "" : "es", passed / 60, passed % 60);
 }
@@ -374,7 +366,7 @@ poll_timeout(const session *s, bool status)
         timeout = COMMAND_EVERY_MS;
     if (s->children && rec_children_fd(s->children) < 0)
         timeout = shorter(timeout, rec_children_every_ms(s->children));
-    uint64_t now = now_ns();
+    uint64_t now = rec_now_ns();
     for (size_t i = 0; i < s->n; i++) {
         const target *t = &s->target[i];
         uint64_t wait = t->try_ns > now ? t->try_ns - now : 0;
@@ -420,7 +412,7 @@ start_targets(session *s, bool *ret_waiting)
     *ret_waiting = false;
     for (size_t i = 0; i < s->n; i++) {
         target *t = &s->target[i];
-        if (!t->record && !s->stopping && now_ns() >= t->try_ns)
+        if (!t->record && !s->stopping && rec_now_ns() >= t->try_ns)
             try_start(s, t);
         if (t->record)
             active++;
@@ -443,7 +435,7 @@ static bool
 is_over(const session *s)
 {
     uint64_t duration = s->options->duration_ns;
-    return duration && now_ns() - s->start_ns >= duration;
+    return duration && rec_now_ns() - s->start_ns >= duration;
 }
 
 static void
@@ -524,7 +516,7 @@ open_session(session *s, pr_err *err)
     if (code != PR_OK)
         return code;
     raise_descriptors();
-    s->start_ns = now_ns();
+    s->start_ns = rec_now_ns();
     pid_t pid = s->has_child ? s->child.pid : s->options->pid;
     if (s->children)
         rec_children_watch(s->children, pid);

@@ -3,6 +3,7 @@
  */
 #include "recorder/record.h"
 
+#include "recorder/clock.h"
 #include "recorder/queue.h"
 #include "recorder/tick.h"
 #include <pyrec/version.h>
@@ -10,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -29,14 +29,6 @@ struct rec_record {
     char children[64]; /* how they were looked for; empty: they were not */
     uint64_t children_seen, children_gone;
 };
-
-static uint64_t
-clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---- what the file says about the recording ---- */
 
@@ -142,7 +134,7 @@ tell_start(rec_record *r, pr_err *err)
     const rec_target *t = rec_unwinder_target(r->unwinder);
     uint64_t interval_us = o->period_ns / 1000;
     pr_start start = {.start_us = r->start_ns / 1000,
-                      .wall_us = clock_ns(CLOCK_REALTIME) / 1000,
+                      .wall_us = rec_clock_ns(CLOCK_REALTIME) / 1000,
                       .interval_us = interval_us ? interval_us : 1,
                       .python = {t->python[0], t->python[1], t->python[2]},
                       .mode = o->unwinder.mode,
@@ -439,7 +431,7 @@ rec_record_start(const rec_options *options, pid_t pid, const char *output,
     if (code == PR_OK)
         code = rec_unwinder_open(pid, &options->unwinder, r->queue,
                                  &r->unwinder, err);
-    r->start_ns = clock_ns(CLOCK_MONOTONIC);
+    r->start_ns = rec_now_ns();
     if (code == PR_OK)
         code = start_writing(r, output, err);
     if (code == PR_OK)

@@ -3,6 +3,7 @@
  */
 #include "recorder/sampler.h"
 
+#include "recorder/clock.h"
 #include "recorder/queue.h"
 #include "recorder/tick.h"
 
@@ -103,14 +104,6 @@ struct rec_sampler {
 };
 
 static uint64_t
-now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t
 to_us(const rec_sampler *s, uint64_t ns)
 {
     return (ns - s->schedule.start_ns) / 1000;
@@ -180,12 +173,12 @@ static void
 sleep_until(const rec_sampler *s, uint64_t due)
 {
     if (polls(s)) {
-        while (now_ns() < due && !atomic_load(&s->stop))
+        while (rec_now_ns() < due && !atomic_load(&s->stop))
             ;
         return;
     }
-    for (uint64_t now = now_ns(); now < due && !atomic_load(&s->stop);
-         now = now_ns()) {
+    for (uint64_t now = rec_now_ns(); now < due && !atomic_load(&s->stop);
+         now = rec_now_ns()) {
         uint64_t until = due - now > SLEEP_MAX_NS ? now + SLEEP_MAX_NS : due;
         struct timespec t = {(time_t)(until / 1000000000),
                              (long)(until % 1000000000)};
@@ -198,7 +191,7 @@ end(rec_sampler *s, pr_code result)
 {
     s->ended = true;
     s->result = result;
-    s->end_ns = now_ns();
+    s->end_ns = rec_now_ns();
 }
 
 /* After a stall the present tick is the first to be attempted: samples told
@@ -239,7 +232,7 @@ begin_tick(rec_sampler *s)
                            ? s->schedule.start_ns + s->opts.duration_ns
                            : UINT64_MAX;
     sleep_until(s, due < stop_ns ? due : stop_ns);
-    uint64_t now = now_ns();
+    uint64_t now = rec_now_ns();
     if (atomic_load(&s->stop) || now >= stop_ns) {
         end(s, PR_OK);
         return false;
@@ -265,7 +258,7 @@ flush(rec_sampler *s, uint64_t now_us)
 static void
 end_tick(rec_sampler *s)
 {
-    uint64_t now = s->ended_ns = now_ns();
+    uint64_t now = s->ended_ns = rec_now_ns();
     uint64_t next = rec_schedule_next(&s->schedule, s->tick, now);
     if (next > s->tick + 1)
         rec_tick_count(s->unwinder, PR_COUNT_MISSED, next - s->tick - 1);
@@ -403,10 +396,9 @@ release_all(rec_sampler *s)
 static void *
 leave(rec_sampler *s)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    uint64_t used_ns = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pthread_mutex_lock(&s->ending);
-    s->cpu_ns += (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    s->cpu_ns += used_ns;
     pthread_mutex_unlock(&s->ending);
     return NULL;
 }
@@ -494,7 +486,7 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     if (code == PR_OK)
         code = make_seats(s, err);
     rec_standstill_init(&s->standstill, rec_unwinder_target(unwinder)->pid);
-    s->sampled_ns = now_ns();
+    s->sampled_ns = rec_now_ns();
     s->tick = rec_schedule_next(&s->schedule, 0, s->sampled_ns);
     int home = opts->pinned ? sched_getcpu() : REC_NO_CPU;
     seat *first = code == PR_OK ? seat_of(s, home) : NULL;

@@ -4,10 +4,10 @@
  */
 #include "recorder/standstill.h"
 
+#include "recorder/clock.h"
 #include "recorder/procfs.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     LOOK_EVERY_US = 100000,
@@ -32,20 +32,12 @@ rec_clock_suspended(const rec_clock_gap *then, const rec_clock_gap *now)
     return now->least - then->most;
 }
 
-static uint64_t
-clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static rec_clock_gap
 read_clocks(void)
 {
-    uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);
-    uint64_t boot = clock_ns(CLOCK_BOOTTIME);
-    return rec_clock_gap_of(monotonic, boot, clock_ns(CLOCK_MONOTONIC));
+    uint64_t monotonic = rec_clock_ns(CLOCK_MONOTONIC);
+    uint64_t boot = rec_clock_ns(CLOCK_BOOTTIME);
+    return rec_clock_gap_of(monotonic, boot, rec_clock_ns(CLOCK_MONOTONIC));
 }
 
 /* ---- the target: stopped ---- */

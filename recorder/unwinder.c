@@ -3,6 +3,7 @@
  */
 #include <pyrec/unwinder.h>
 
+#include "recorder/clock.h"
 #include "recorder/look.h"
 #include "recorder/procfs.h"
 #include "recorder/runs.h"
@@ -11,7 +12,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     LIST_TRIES = 5,
@@ -30,9 +30,7 @@ enum {
 static uint64_t
 now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    return rec_now_ns() / 1000000;
 }
 
 /* ---- attaching ---- */
