@@ -6,7 +6,8 @@ A stack is possible if it begins with one of the roots and goes on by edges,
 [caller, line, callee, cost]: the caller stands on that line (None: on any)
 while the callee runs; a caller None is any.  The costs along a stack add up to
 no more than the budget.  Each function of a chain has one caller, so that a
-stack mixed from two moments shows.  Exits with status 77 where a kind cannot be.
+stack mixed from two moments shows.  Exits with status 77 where a kind cannot
+be.
 """
 
 import _thread
@@ -62,8 +63,8 @@ class Program:
     def loop(self, name, *callees):
         """What calls them for ever."""
         body = ["        %s(1)" % callee for callee in callees]
-        self.define(name, "while not over():", "    for _ in range(200):", *body,
-                    parameter="",
+        self.define(name, "while not over():", "    for _ in range(200):",
+                    *body, parameter="",
                     calls=[("not over", "over", 0)] +
                           [(" %s(1)" % callee, callee, 0)
                            for callee in callees])

@@ -1,0 +1,75 @@
+"""The limits of a rate: thousands of idle threads, 50 kHz, many threads, and a
+tick without any pause against CPython 3.15's unwinder."""
+
+import os
+
+import measure
+from measure import live
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+IDLE = 2000
+MANY = 31  # and the one that works
+FAST = 50000
+WITHOUT_PAUSE = 1000000  # no tick is ever due later
+SECONDS = 5
+REMOTE = ("--strategy", "remote")
+
+
+def ticks(target, rate, *options):
+    """Ticks taken and missed in a recording."""
+    live.record(target, "run.bin", "-f", "-q", "-r", rate, *options,
+                seconds=SECONDS)
+    database = live.Database("run.bin")
+    return (int(database.meta("count.ticks")),
+            int(database.meta("count.missed") or 0))
+
+
+def idle_threads(version, python):
+    with live.Target(python, "many.py", IDLE, seconds=600) as target:
+        taken, missed = ticks(target, 100)
+    print("%s %d idle threads at 100 Hz on %s: %d ticks, %d missed (at most 0)"
+          % ("not ok" if missed else "ok", IDLE, version, taken, missed),
+          flush=True)
+
+
+def sustained(version, python):
+    with live.Target(python, "work.py", "rounds", 100, seconds=600) as target:
+        taken, missed = ticks(target, FAST, *REMOTE)
+    measure.at_least("part of the ticks due at %d Hz on %s, remote, depth 100"
+                     % (FAST, version), taken / (taken + missed), 0.99)
+
+
+def unwinding(target, depth, limit):
+    theirs = float(live.succeed(
+        live.STOCK, os.path.join(HERE, "stock_unwind.py"), target.pid,
+        SECONDS).stdout)
+    taken = []
+    spent = measure.cpu_seconds(
+        lambda: taken.append(ticks(target, WITHOUT_PAUSE, *REMOTE)[0]))
+    measure.ratio("a tick without a pause, remote, depth %d" % depth,
+                  1e6 * spent / taken[0], theirs, limit, "us")
+
+
+def against_stock(python):
+    for depth, limit in (100, 1 / 4), (500, 1 / 5):
+        with live.Target(python, "work.py", "rounds", depth,
+                         seconds=600) as target:
+            unwinding(target, depth, limit)
+    with live.Target(python, "many.py", MANY, seconds=600) as target:
+        measure.ratio(
+            "processor time for one of %d threads, remote, 1 kHz" % (MANY + 1),
+            measure.cost_of_a_sample(measure.ours, target, 1000, *REMOTE),
+            measure.cost_of_a_sample(measure.stock, target, 1000, "-a"), 1 / 3,
+            "us")
+
+
+def main():
+    for version, python in live.PYTHONS.items():
+        if python:
+            idle_threads(version, python)
+            sustained(version, python)
+    measure.need_stock()
+    against_stock(live.PYTHONS["3.15"])
+
+
+main()
