@@ -10,7 +10,7 @@ from live import expect
 RATE = 10000
 # The most that may be lost or not proven at 1 kHz: of one thread that runs, and
 # of several.
-ASTRAY = {"tree": 0.005, "threads": 0.02}
+ASTRAY = {"tree": 0.005, "threads": 0.02, "interpreters": 0.02}
 # The program's part of a processor, below which others had too much of it.
 QUIET = 0.75
 
@@ -73,6 +73,11 @@ def almost_no_sample_of_one_thread_is_lost(python):
 @live.each_python
 def almost_no_sample_of_three_threads_is_lost(python):
     almost_nothing_is_astray(python, "threads")
+
+
+@live.each_python
+def almost_no_sample_of_two_interpreters_is_lost(python):
+    almost_nothing_is_astray(python, "interpreters")
 
 
 live.run()
