@@ -132,6 +132,12 @@ note_failure(session *s, pr_code code, const pr_err *err)
         s->code = code;
 }
 
+static bool
+is_command(const session *s, const target *t)
+{
+    return s->has_child && t->pid == s->child.pid;
+}
+
 /* May it still become a Python?  A command starts as a copy of ours and execs;
  * its interpreter takes a while to be there. */
 static bool
@@ -139,8 +145,7 @@ may_become_python(const session *s, const target *t, pr_code code)
 {
     if (code != PR_NOT_PYTHON && code != PR_TORN)
         return false;
-    bool ours = s->has_child && t->pid == s->child.pid;
-    return (ours || t->child) && age_ms(t) < PYTHON_PATIENCE_MS;
+    return (is_command(s, t) || t->child) && age_ms(t) < PYTHON_PATIENCE_MS;
 }
 
 /* Try again, the more rarely the longer it has been nothing. */
@@ -177,6 +182,19 @@ note_gone(session *s, const target *t)
         }
 }
 
+/* What it was says more than that it ended. */
+static void
+explain_end(const session *s, const target *t, pr_err *err)
+{
+    if (t->why.code != PR_OK) {
+        *err = t->why;
+    } else if (is_command(s, t)) {
+        pr_err_clear(err);
+        pr_err_set(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                   "%s ended before it was a Python", s->options->command[0]);
+    }
+}
+
 /* It cannot be recorded.  Most children need not be. */
 static void
 give_up(session *s, target *t, pr_err *err)
@@ -187,8 +205,8 @@ give_up(session *s, target *t, pr_err *err)
         s->gone += !t->other;
         return;
     }
-    if (ended && t->why.code != PR_OK) /* what it was says more */
-        *err = t->why;
+    if (ended)
+        explain_end(s, t, err);
     if (!t->child || err->code != PR_NOT_PYTHON)
         note_failure(s, err->code, err);
 }

@@ -74,6 +74,17 @@ def a_command_that_is_no_python_when_the_time_is_over_is_said_so():
     expect(not os.path.exists("run.bin"), "a file is left behind")
 
 
+@live.once
+def a_command_that_ends_at_once_is_named():
+    done = live.call(live.PYREC, "-o", "run.bin", "--", "true")
+    expect(done.returncode == 125, "status %d: %s", done.returncode,
+           done.stderr)
+    # it may have been seen as what it is, or have been too short for that
+    expect(live.one_line(done.stderr) and
+           ("is true, not" in done.stderr or "true ended" in done.stderr),
+           "%s", done.stderr)
+
+
 @live.each_python
 def each_python_child_has_a_profile_of_its_own(python):
     with live.Target(python, "family.py") as target:
