@@ -460,6 +460,8 @@ static void
 run(session *s)
 {
     bool status = !s->options->quiet && isatty(STDERR_FILENO);
+    if (s->children) /* those that live already; no event tells of them */
+        look_for_children(s);
     for (;;) {
         bool waiting;
         size_t active = start_targets(s, &waiting);
