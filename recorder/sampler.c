@@ -130,12 +130,21 @@ set_policy(uint32_t policy, int32_t nice, uint32_t priority)
     return syscall(SYS_sched_setattr, 0, &a, 0u) == 0;
 }
 
+/* Never on the CPU of the target. */
+static bool
+polls(const rec_sampler *s)
+{
+    return !s->opts.pinned && s->opts.period_ns < POLL_BELOW_NS;
+}
+
 /* A short slice lets a waking sampler on its CPU at once; only together with
  * the lowest nice value it is unbiased (spec/sampling.md, "Policy"). */
 static const char *
-choose_policy(bool realtime)
+choose_policy(const rec_sampler *s)
 {
-    if (realtime && set_policy(SCHED_FIFO, 0, REALTIME_PRIORITY))
+    if (polls(s)) /* who never sleeps must not starve the encoder */
+        return "other";
+    if (s->opts.realtime && set_policy(SCHED_FIFO, 0, REALTIME_PRIORITY))
         return "fifo";
     if (set_policy(SCHED_OTHER, -20, 0))
         return "nslice";
@@ -161,13 +170,6 @@ pin(int cpu)
 }
 
 /* ---- one tick ---- */
-
-/* Never on the CPU of the target. */
-static bool
-polls(const rec_sampler *s)
-{
-    return !s->opts.pinned && s->opts.period_ns < POLL_BELOW_NS;
-}
 
 static void
 sleep_until(const rec_sampler *s, uint64_t due)
@@ -409,7 +411,7 @@ sit(void *argument)
     seat *self = argument;
     rec_sampler *s = self->sampler;
     bool pinned = pin(self->cpu);
-    const char *policy = choose_policy(s->opts.realtime);
+    const char *policy = choose_policy(s);
     prctl(PR_SET_TIMERSLACK, 1);
     for (;;) {
         while (sem_wait(&self->baton) != 0)

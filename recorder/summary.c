@@ -21,6 +21,8 @@ why_missed(const rec_report *t, const rec_options *options)
         return ", writing was too slow (a lower --rate helps)";
     if (rec_percent(others, t->missed + t->ticks) <= 1 || options->realtime)
         return "";
+    if (t->sampler.polled)
+        return ", its CPU was busy (a lower --rate helps)";
     return is_weak(t->sampler.policy)
                ? ", its CPU was busy (--realtime with CAP_SYS_NICE helps)"
                : ", its CPU was busy (--realtime helps)";
@@ -96,7 +98,8 @@ print_place(FILE *to, const rec_report *t, const rec_options *options)
         fputs("pyrec: a CPU of the target is not ours to run on: sampled from "
               "another one (taskset, cpuset: run pyrec where the target may)\n",
               to);
-    if (options->realtime && strcmp(t->sampler.policy, "fifo") != 0)
+    if (options->realtime && !t->sampler.polled &&
+        strcmp(t->sampler.policy, "fifo") != 0)
         fprintf(to,
                 "pyrec: warning: --realtime is not permitted here (it needs "
                 "CAP_SYS_NICE), policy %s\n",
