@@ -517,15 +517,14 @@ try_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, found *ret,
     return code;
 }
 
-/* 3.12 and 3.13 leave popped frames whole, so that a stack that never was
- * may pass every check: what is not proven is lost there. */
+/* Up to 3.13 popped frames stay whole, so that a stack that never was may pass
+ * every check: what is not proven is lost there. */
 static bool
 believes_remote(const rec_unwinder *u)
 {
     if (u->opts.strategy == REC_REMOTE)
         return true;
-    uint8_t minor = u->runtime.layout.minor;
-    return u->opts.strategy != REC_COLOCATED && minor != 12 && minor != 13;
+    return u->opts.strategy != REC_COLOCATED && u->runtime.layout.minor >= 14;
 }
 
 static pr_code
