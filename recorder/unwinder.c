@@ -354,21 +354,36 @@ likely_runs(const rec_unwinder *u, const rec_thread *t)
     return gil->address ? gil->locked && gil->holder == t->tstate : t->ran;
 }
 
-/* The thread to be read at once with the words of the interpreters: one that
- * likely runs, and on this CPU, or it would be read in vain. */
+/* The first thread that likely runs; unless `anywhere`, on this CPU.  Where
+ * there are GILs only their holders do. */
 static rec_thread *
-predicted(const rec_unwinder *u)
+find_runner(const rec_unwinder *u, bool anywhere)
 {
-    bool remote = u->opts.strategy == REC_REMOTE;
-    if (u->cpu == REC_NO_CPU && !remote)
-        return NULL;
-    for (size_t i = 0; i < u->table.n_live; i++) {
-        rec_thread *t = u->table.live[i];
-        bool here = t->rseq && t->cpu == (uint32_t)u->cpu;
-        if ((here || remote) && likely_runs(u, t) && is_chosen(u, t))
+    const rec_threads_table *table = &u->table;
+    bool each = u->runtime.layout.free_threaded;
+    size_t n = each ? table->n_live : table->n_interps;
+    for (size_t i = 0; i < n; i++) {
+        rec_thread *t =
+            each ? table->live[i]
+                 : rec_threads_find(table, table->interp[i].gil.holder);
+        if (!t || !likely_runs(u, t) || !is_chosen(u, t))
+            continue;
+        if (anywhere || (t->rseq && t->cpu == (uint32_t)u->cpu))
             return t;
     }
     return NULL;
+}
+
+/* The thread to be read at once with the words of the interpreters: one that
+ * likely runs, and on this CPU, or it would be read in vain; as it would where
+ * the target is stopped first, or tasks are looked at. */
+static rec_thread *
+predicted(const rec_unwinder *u)
+{
+    if (u->opts.strategy == REC_BLOCKING || u->opts.async_mode != REC_ASYNC_OFF)
+        return NULL;
+    bool remote = u->opts.strategy == REC_REMOTE;
+    return remote || u->cpu != REC_NO_CPU ? find_runner(u, remote) : NULL;
 }
 
 /* The words of all interpreters and, in the same read, the thread that most
@@ -487,14 +502,9 @@ look_at_stopped(rec_unwinder *u, pr_err *err)
 static int
 runners_cpu(rec_unwinder *u)
 {
-    for (size_t i = 0; i < u->table.n_live; i++) {
-        rec_thread *t = u->table.live[i];
-        if (!t->rseq || !likely_runs(u, t) || !is_chosen(u, t))
-            continue;
-        uint32_t cpu = rec_look_cpu(u, t);
-        return cpu <= INT_MAX ? (int)cpu : REC_NO_CPU;
-    }
-    return REC_NO_CPU;
+    rec_thread *t = find_runner(u, true);
+    uint32_t cpu = t && t->rseq ? rec_look_cpu(u, t) : UINT32_MAX;
+    return cpu <= INT_MAX ? (int)cpu : REC_NO_CPU;
 }
 
 /* Stop the target, from the CPU of the thread that most likely runs: from
