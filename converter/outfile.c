@@ -58,21 +58,12 @@ kind_of(const char *path)
 }
 
 static pr_code
-fail_to_create(const char *path, int sys, pr_err *err)
-{
-    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot create '%s'", path);
-    if (sys == ENOENT)
-        pr_err_hint(err, "does its folder exist?");
-    return PR_IO;
-}
-
-static pr_code
 open_stream(conv_outfile *out, pr_err *err)
 {
     int fd = descriptor_of(out->path);
     out->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
                       : open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return out->fd < 0 ? fail_to_create(out->path, errno, err) : PR_OK;
+    return out->fd < 0 ? pr_fail_to_create(out->path, errno, err) : PR_OK;
 }
 
 static void
@@ -146,7 +137,7 @@ open_file(conv_outfile *out, bool whole, pr_err *err)
         return PR_OK;
     int sys = take_temporary(out);
     if (sys != 0)
-        return fail_to_create(out->path, sys, err);
+        return pr_fail_to_create(out->path, sys, err);
     if (whole) {
         close(out->fd);
         out->fd = -1;
@@ -273,7 +264,7 @@ take_name(conv_outfile *out, pr_err *err)
     if (sys == EEXIST)
         return refuse_existing(out->path, err);
     if (sys != 0)
-        return fail_to_create(out->path, sys, err);
+        return pr_fail_to_create(out->path, sys, err);
     free(out->temporary);
     out->temporary = NULL;
     return PR_OK;
@@ -302,7 +293,7 @@ close_file(conv_outfile *out, pr_err *err)
         out->failed = errno; /* some file systems report a full disk here */
     if (out->failed)
         return fail_to_write(out, err);
-    return sys != 0 ? fail_to_create(out->path, sys, err) : PR_OK;
+    return sys != 0 ? pr_fail_to_create(out->path, sys, err) : PR_OK;
 }
 
 pr_code

@@ -3,8 +3,8 @@
  *
  * A regular file has no name until commit, or, where the file system wants
  * one and where others write it by path, a temporary one beside its final one:
- * that is all that a killed process may leave.  What cannot be replaced (stdout, a pipe, a device) is
- * written as it comes.
+ * that is all that a killed process may leave.  What cannot be replaced
+ * (stdout, a pipe, a device) is written as it comes.
  */
 #ifndef CONVERTER_OUTFILE_H
 #define CONVERTER_OUTFILE_H

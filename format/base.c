@@ -3,6 +3,7 @@
  */
 #include <pyrec/base.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -28,6 +29,15 @@ pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size)
     memcpy(array_ptr, &grown, sizeof grown);
     *cap = want;
     return true;
+}
+
+pr_code
+pr_fail_to_create(const char *path, int sys, pr_err *err)
+{
+    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot create '%s'", path);
+    if (sys == ENOENT)
+        pr_err_hint(err, "does its folder exist?");
+    return PR_IO;
 }
 
 static uint32_t

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pyrec/base.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,22 +18,13 @@ create(const char *path)
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-static pr_code
-fail_to_create(const char *path, int sys, pr_err *err)
-{
-    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot create '%s'", path);
-    if (sys == ENOENT)
-        pr_err_hint(err, "does its folder exist?");
-    return PR_IO;
-}
-
 /* The name is taken: by what, and may it go? */
 static pr_code
 make_way(const char *path, bool force, pr_err *err)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return fail_to_create(path, errno, err);
+        return pr_fail_to_create(path, errno, err);
     if (!S_ISREG(st.st_mode)) {
         pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is not a regular file",
                    path);
@@ -59,7 +51,7 @@ replace(const char *path, bool force, int *ret_fd, pr_err *err)
     pr_code rc = make_way(real ? real : path, force, err);
     int fd = -1;
     if (rc == PR_OK && (fd = create(real ? real : path)) < 0)
-        rc = fail_to_create(path, errno, err);
+        rc = pr_fail_to_create(path, errno, err);
     free(real);
     if (rc == PR_OK)
         *ret_fd = fd;
@@ -112,7 +104,7 @@ pf_output_open(pf_output *out, const char *path, bool force, bool sync,
     if (fd < 0 && errno == EEXIST)
         rc = replace(path, force, &fd, err);
     else if (fd < 0)
-        rc = fail_to_create(path, errno, err);
+        rc = pr_fail_to_create(path, errno, err);
     if (rc == PR_OK && sync && (rc = sync_folder(path, err)) != PR_OK) {
         remove_file(fd, path);
         close(fd);

@@ -16,6 +16,9 @@
  * as before and false is returned. */
 bool pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size);
 
+/* PR_IO: a file cannot be created, with the errno `sys` and what may help. */
+pr_code pr_fail_to_create(const char *path, int sys, pr_err *err);
+
 /* Open addressing from a 64-bit hash to a 32-bit value that the caller uses
  * as an index into his own array, where the key lives.  No deletion. */
 typedef struct pr_table {
