@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "eventually.h"
 #include "recorder/pause.h"
 
 enum { WORKERS = 3 };
@@ -72,15 +72,6 @@ target_main(void)
             pthread_join(thread, NULL);
     }
 }
-
-/* A condition with a deadline: not a wait for time to pass. */
-#define EVENTUALLY(condition)                     \
-    do {                                          \
-        time_t end_ = time(NULL) + 20;            \
-        while (!(condition) && time(NULL) < end_) \
-            sched_yield();                        \
-        assert_true(condition);                   \
-    } while (0)
 
 static pid_t
 start_target(void)

@@ -2,7 +2,6 @@
  * test_standstill.c - who stands still, and what is told of it.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,22 +11,13 @@
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "eventually.h"
 #include "recorder/procfs.h"
 #include "recorder/standstill.h"
-
-/* A condition with a deadline: not a wait for time to pass. */
-#define EVENTUALLY(condition)                     \
-    do {                                          \
-        time_t end_ = time(NULL) + 20;            \
-        while (!(condition) && time(NULL) < end_) \
-            sched_yield();                        \
-        assert_true(condition);                   \
-    } while (0)
 
 /* ---- the machine ---- */
 
