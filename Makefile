@@ -43,9 +43,17 @@ PROGRAMS := $(if $(filter recorder,$(ROOMS)),pyrec) \
             $(if $(filter converter,$(ROOMS)),pyconv) \
             $(if $(filter query,$(ROOMS)),pyquery)
 MAINS    := recorder/pyrec.c converter/pyconv.c query/pyquery.c
-LIB_SRC  := $(filter-out $(MAINS),$(wildcard $(ROOMS:%=%/*.c)))
+# The files beside recorder/pyrec.c are that program's: they have options and
+# messages, so they are not in the library.
+SOURCES  := $(wildcard include/base/*.c) \
+            $(foreach room,$(ROOMS),$(wildcard $(room)/*.c $(room)/*/*.c))
+PROG_SRC := $(filter-out $(MAINS),$(filter recorder/%,$(wildcard recorder/*.c)))
+LIB_SRC  := $(filter-out $(MAINS) $(PROG_SRC),$(SOURCES))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o)
 LIB      := $(B)/libpyrec.a
+PROG_OBJ := $(PROG_SRC:%.c=$(B)/obj/%.o)
+PROG     := $(B)/obj/programs.a
+ALL_LIB  := $(PROG) $(LIB)
 LIBS     := -lsqlite3 -lzstd -lz -lelf -lm
 
 ifeq ($(V),0)
@@ -66,9 +74,13 @@ $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(B)/pyrec: $(B)/obj/recorder/pyrec.o $(LIB)
+$(PROG): $(PROG_OBJ)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(B)/pyrec: $(B)/obj/recorder/pyrec.o $(ALL_LIB)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(LIB) -lzstd -lelf -lm -o $@
+	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(ALL_LIB) -lzstd -lelf -lm -o $@
 
 $(B)/pyconv: $(B)/obj/converter/pyconv.o $(LIB)
 	$(call say,LINK,$@)
@@ -81,35 +93,35 @@ $(B)/pyquery: $(B)/obj/query/pyquery.o $(LIB)
 # --- test programs -----------------------------------------------------------
 # tests/unit/test_NAME.c becomes build/tests/test_NAME; what a test wants from
 # the linker besides goes into LINK_test_NAME.
-LINK_test_recover := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LINK_test_segment_search := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LINK_test_writer := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
     -Wl,--wrap=strdup,--wrap=write
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
-$(B)/tests/%: tests/unit/%.c $(LIB)
+$(B)/tests/%: tests/unit/%.c $(ALL_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $(LINK_$*) $< $(LIB) $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $(LINK_$*) $< $(ALL_LIB) $(LIBS) -lcmocka -o $@
 
 # tests/fuzz/fuzz_NAME.c: linked with a driver that replays files it is build/
 # fuzz/fuzz_NAME; `make fuzz` links it with libFuzzer instead.
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(LIB)
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(ALL_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LINK) \
-	    $(filter %.c,$^) $(LIB) $(LIBS) -o $@
+	    $(filter %.c,$^) $(ALL_LIB) $(LIBS) -o $@
 
 # Helpers of the interop tests and the benchmarks: one C file each.
 INTEROP := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/interop/*.c))
 BENCH   := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/bench/*.c))
-$(B)/interop/%: tests/interop/%.c $(LIB)
+$(B)/interop/%: tests/interop/%.c $(ALL_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(LIB) $(LIBS) -o $@
-$(B)/bench/%: tests/bench/%.c $(LIB)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(ALL_LIB) $(LIBS) -o $@
+$(B)/bench/%: tests/bench/%.c $(ALL_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(LIB) $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(ALL_LIB) $(LIBS) -o $@
 
 .PHONY: test-programs
 test-programs: all $(UNIT) $(FUZZ) $(INTEROP)
@@ -167,7 +179,7 @@ FUZZ_CC = clang
 fuzz: ## libFuzzer on tests/fuzz/fuzz_$(T).c for $(SECS) seconds; needs clang
 	@mkdir -p $(B)/fuzzer/found-$(T)
 	$(Q)$(FUZZ_CC) $(STD) -g -O1 -fsanitize=fuzzer,address,undefined -pthread \
-	    tests/fuzz/fuzz_$(T).c $(LIB_SRC) $(LIBS) -o $(B)/fuzzer/fuzz_$(T)
+	    tests/fuzz/fuzz_$(T).c $(PROG_SRC) $(LIB_SRC) $(LIBS) -o $(B)/fuzzer/fuzz_$(T)
 	$(B)/fuzzer/fuzz_$(T) -max_total_time=$(SECS) -rss_limit_mb=2048 \
 	    $(B)/fuzzer/found-$(T) $(wildcard tests/fuzz/corpus/$(T))
 
@@ -189,7 +201,7 @@ $(B)/man/%: spec/man/%.scd
 	$(call say,MAN,$@)
 	$(Q)$(SCDOC) <$< >$@
 
-HEADERS := $(filter-out include/pyrec/base.h,$(wildcard include/pyrec/*.h))
+HEADERS := $(filter-out include/base/base.h,$(wildcard include/pyrec/*.h))
 INSTALLED = $(PROGRAMS:%=$(BINDIR)/%) $(LIBDIR)/libpyrec.a \
             $(LIBDIR)/pkgconfig/pyrec.pc $(HEADERS:include/%=$(INCDIR)/%) \
             $(foreach m,$(MAN),$(MANDIR)/man$(subst .,,$(suffix $m))/$(notdir $m))

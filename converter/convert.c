@@ -3,9 +3,9 @@
  */
 #include <pyrec/convert.h>
 
-#include "converter/bin.h"
-#include "converter/filter.h"
-#include "converter/sqlite.h"
+#include "converter/model/filter.h"
+#include "converter/target/bin.h"
+#include "converter/target/sqlite.h"
 
 #include <sqlite3.h>
 #include <sys/stat.h>

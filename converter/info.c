@@ -3,7 +3,7 @@
  */
 #include "converter/info.h"
 
-#include "converter/words.h"
+#include "converter/model/enum_names.h"
 #include <pyrec/reader.h>
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #ifndef CONVERTER_INFO_H
 #define CONVERTER_INFO_H
 
-#include "converter/text.h"
+#include "converter/encode/text.h"
 
 /* Reads the whole file for the counts of records.  PR_OK; PR_CUT or
  * PR_DAMAGED with the text of what is there; or why there is none. */

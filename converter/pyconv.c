@@ -1,8 +1,8 @@
 /*
  * pyconv - turn a profile into what other tools read.
  */
+#include "converter/encode/outfile.h"
 #include "converter/info.h"
-#include "converter/outfile.h"
 #include <pyrec/convert.h>
 #include <pyrec/reader.h>
 #include <pyrec/version.h>

@@ -12,7 +12,7 @@
 #define FORMAT_BYTES_H
 
 #include "format/wire.h"
-#include <pyrec/base.h>
+#include <base/base.h>
 #include <pyrec/profile.h>
 
 /* A thread as it is written: `ref` of 5.3. */

@@ -7,7 +7,7 @@
 #ifndef QUERY_DISPLAY_H
 #define QUERY_DISPLAY_H
 
-#include <pyrec/base.h>
+#include <base/base.h>
 
 typedef struct q_text {
     char *bytes;

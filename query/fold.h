@@ -17,7 +17,7 @@
 #define QUERY_FOLD_H
 
 #include "query/database.h"
-#include <pyrec/base.h>
+#include <base/base.h>
 
 typedef struct q_amount {
     int64_t n;  /* samples */

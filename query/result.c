@@ -3,7 +3,7 @@
  */
 #include "query/result.h"
 
-#include <pyrec/base.h>
+#include <base/base.h>
 #include <stdlib.h>
 
 struct q_result {

@@ -3,12 +3,12 @@
  */
 #include "recorder/dump.h"
 
-#include "recorder/look.h"
 #include "recorder/quote.h"
-#include "recorder/tick.h"
+#include "recorder/sample/prove.h"
+#include "recorder/sample/tick.h"
+#include <base/base.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pyrec/base.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -357,8 +357,8 @@ introduce_all(rec_unwinder *u, pr_err *err)
 {
     pr_code code = rec_tick_prepare(u, err);
     for (size_t i = 0; i < u->table.n_live && code == PR_OK; i++)
-        code = rec_teller_introduce(&u->teller, u->table.live[i],
-                                    u->process.pid, err);
+        code = rec_emitter_introduce(&u->emitter, u->table.live[i],
+                                     u->process.pid, err);
     return code;
 }
 

@@ -3,7 +3,7 @@
  */
 #include "recorder/gcdump.h"
 
-#include "recorder/watch.h"
+#include "recorder/sample/gc_watch.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <time.h>
@@ -84,12 +84,13 @@ list(rec_threads_table *table, pr_err *err)
 }
 
 static pr_code
-poll_once(rec_watch *watch, rec_threads_table *table, printer *p, pr_err *err)
+poll_once(rec_gc_watch *watch, rec_threads_table *table, printer *p,
+          pr_err *err)
 {
     pr_code code = list(table, err);
     if (code == PR_OK)
-        code = rec_watch_poll(watch, table, 0, &p->sink, err);
-    print_lost(p, rec_watch_lost(watch));
+        code = rec_gc_watch_poll(watch, table, 0, &p->sink, err);
+    print_lost(p, rec_gc_watch_lost(watch));
     if (code == PR_OK && (fflush(p->to) != 0 || ferror(p->to)))
         code = PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
                        "cannot write the collections");
@@ -108,7 +109,7 @@ static pr_code
 poll_all(const rec_process *process, rec_threads_table *table, printer *p,
          uint64_t every_ns, pr_err *err)
 {
-    rec_watch watch = {0};
+    rec_gc_watch watch = {0};
     if (!p->json)
         fputs("interp gen      start (s)  time (ms) collections   collected "
               "uncollectable  candidates   heap size\n",
@@ -120,7 +121,7 @@ poll_all(const rec_process *process, rec_threads_table *table, printer *p,
             break;
         code = poll_once(&watch, table, p, err);
     }
-    rec_watch_release(&watch);
+    rec_gc_watch_release(&watch);
     return code;
 }
 

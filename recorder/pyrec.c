@@ -1,16 +1,16 @@
 /*
  * pyrec.c - record running CPythons into profiles: the program.
  */
-#include "recorder/child.h"
-#include "recorder/children.h"
-#include "recorder/clock.h"
 #include "recorder/dump.h"
 #include "recorder/gcdump.h"
+#include "recorder/linux/clock.h"
+#include "recorder/linux/command.h"
+#include "recorder/linux/descendants.h"
 #include "recorder/options.h"
 #include "recorder/record.h"
 #include "recorder/summary.h"
 #include "recorder/taskdump.h"
-#include <pyrec/base.h>
+#include <base/base.h>
 #include <pyrec/version.h>
 
 #include <errno.h>
@@ -53,11 +53,11 @@ typedef struct session {
     const rec_options *options;
     target *target;
     size_t n, cap;
-    rec_children *children; /* NULL: they are not asked for */
-    pid_t *recorded;        /* children */
+    rec_descendants *children; /* NULL: they are not asked for */
+    pid_t *recorded;           /* children */
     size_t n_recorded, cap_recorded;
     uint64_t gone; /* children, before they could be recorded */
-    rec_child child;
+    rec_command child;
     bool has_child;
     int signal_fd;
     uint64_t start_ns;
@@ -229,7 +229,7 @@ try_start(session *s, target *t)
 static void
 note_children(const session *s, const target *t)
 {
-    rec_children_report r = rec_children_count(s->children);
+    rec_descendants_report r = rec_descendants_count(s->children);
     char how[64];
     if (!r.told)
         snprintf(how, sizeof how, "looked for every %d ms", r.blind_ms);
@@ -296,7 +296,7 @@ find_child(const session *s, pid_t pid)
 /* Who was just born gets a moment to become what it will be; who became it is
  * looked at at once. */
 static pr_code
-take_child(session *s, const rec_child_event *event, pr_err *err)
+take_child(session *s, const rec_descendant_event *event, pr_err *err)
 {
     target *t = event->execed ? find_child(s, event->pid) : NULL;
     if (t && t->record)
@@ -317,10 +317,10 @@ take_child(session *s, const rec_child_event *event, pr_err *err)
 static void
 look_for_children(session *s)
 {
-    const rec_child_event *event;
+    const rec_descendant_event *event;
     size_t n = 0;
     pr_err err = PR_ERR_INIT;
-    pr_code code = rec_children_look(s->children, &event, &n, &err);
+    pr_code code = rec_descendants_look(s->children, &event, &n, &err);
     for (size_t i = 0; code == PR_OK && i < n; i++)
         code = take_child(s, &event[i], &err);
     if (code != PR_OK)
@@ -357,7 +357,7 @@ take_signal(session *s)
     if (!s->has_child)
         s->stopping = true;
     else if (info.ssi_code <= 0 || info.ssi_signo != SIGINT)
-        rec_child_signal(&s->child, (int)info.ssi_signo);
+        rec_command_signal(&s->child, (int)info.ssi_signo);
 }
 
 static void
@@ -382,8 +382,8 @@ poll_timeout(const session *s, bool status)
     int timeout = status ? STATUS_EVERY_MS : -1;
     if (s->has_child)
         timeout = COMMAND_EVERY_MS;
-    if (s->children && rec_children_fd(s->children) < 0)
-        timeout = shorter(timeout, rec_children_every_ms(s->children));
+    if (s->children && rec_descendants_fd(s->children) < 0)
+        timeout = shorter(timeout, rec_descendants_every_ms(s->children));
     uint64_t now = rec_now_ns();
     for (size_t i = 0; i < s->n; i++) {
         const target *t = &s->target[i];
@@ -403,7 +403,7 @@ wait_for_something(session *s, int timeout)
     if (!fds)
         return false;
     bool listens = s->children && !s->stopping;
-    int children = listens ? rec_children_fd(s->children) : -1;
+    int children = listens ? rec_descendants_fd(s->children) : -1;
     fds[0] = (struct pollfd){s->signal_fd, POLLIN, 0};
     fds[1] = (struct pollfd){children, POLLIN, 0};
     for (size_t i = 0; i < s->n; i++)
@@ -471,7 +471,7 @@ run(session *s)
             break;
         drop_done(s);
         if (s->has_child)
-            rec_child_poll(&s->child);
+            rec_command_poll(&s->child);
         if (s->children && !s->stopping)
             look_for_children(s);
         s->stopping = s->stopping || is_over(s);
@@ -520,7 +520,7 @@ start_command(session *s, pr_err *err)
         pr_err_hint(err, "choose another name or replace it with --force");
         return PR_EXISTS;
     }
-    pr_code code = rec_child_start(o->command, &s->child, err);
+    pr_code code = rec_command_start(o->command, &s->child, err);
     s->has_child = code == PR_OK;
     return code;
 }
@@ -530,7 +530,7 @@ open_session(session *s, pr_err *err)
 {
     pr_code code = open_signals(s, err);
     if (code == PR_OK && s->options->children)
-        code = rec_children_open(&s->children, err);
+        code = rec_descendants_open(&s->children, err);
     if (code == PR_OK)
         code = start_command(s, err);
     if (code != PR_OK)
@@ -539,7 +539,7 @@ open_session(session *s, pr_err *err)
     s->start_ns = rec_now_ns();
     pid_t pid = s->has_child ? s->child.pid : s->options->pid;
     if (s->children)
-        rec_children_watch(s->children, pid);
+        rec_descendants_watch(s->children, pid);
     return add_target(s, pid, false, strdup(s->options->output), err);
 }
 
@@ -550,7 +550,7 @@ release(session *s)
         free(s->target[i].output);
     free(s->target);
     free(s->recorded);
-    rec_children_free(s->children);
+    rec_descendants_free(s->children);
     if (s->signal_fd >= 0)
         close(s->signal_fd);
 }
@@ -568,7 +568,7 @@ exit_status(session *s, const pr_err *err)
         struct pollfd fd = {s->signal_fd, POLLIN, 0};
         if (poll(&fd, 1, COMMAND_EVERY_MS) > 0)
             take_signal(s);
-        rec_child_poll(&s->child);
+        rec_command_poll(&s->child);
     }
     return s->code == PR_OK ? s->child.status : EXIT_OWN_FAILURE;
 }
@@ -586,7 +586,7 @@ record(const rec_options *options)
         note_failure(&s, code, &err);
     }
     if (s.children && !options->quiet) {
-        rec_children_report children = rec_children_count(s.children);
+        rec_descendants_report children = rec_descendants_count(s.children);
         rec_summary_print_children(stderr, &children, s.n_recorded, s.gone);
     }
     int status = exit_status(&s, &err);

@@ -16,7 +16,7 @@
 #ifndef RECORDER_QUEUE_H
 #define RECORDER_QUEUE_H
 
-#include <pyrec/base.h>
+#include <base/base.h>
 #include <pyrec/sink.h>
 
 /* Told by rec_queue_tick(): time passed, whether or not there were samples. */

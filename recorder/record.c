@@ -3,9 +3,9 @@
  */
 #include "recorder/record.h"
 
-#include "recorder/clock.h"
+#include "recorder/linux/clock.h"
 #include "recorder/queue.h"
-#include "recorder/tick.h"
+#include "recorder/sample/tick.h"
 #include <pyrec/version.h>
 
 #include <inttypes.h>

@@ -3,9 +3,9 @@
  */
 #include "recorder/sampler.h"
 
-#include "recorder/clock.h"
+#include "recorder/linux/clock.h"
 #include "recorder/queue.h"
-#include "recorder/tick.h"
+#include "recorder/sample/tick.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -94,7 +94,7 @@ struct rec_sampler {
     uint64_t sampled_ns; /* up to here nothing held up the sampling */
     bool starved;        /* since then the queue had no room */
     rec_spans gaps;
-    rec_standstill standstill;
+    rec_suspension standstill;
     uint64_t flushed_us;
     uint64_t cpu_ns; /* added by each thread that ends */
     uint64_t end_ns;
@@ -272,7 +272,7 @@ end_tick(rec_sampler *s)
         s->sampled_ns = stalled ? s->begun_ns : now;
     uint64_t now_us = to_us(s, now);
     pr_code code =
-        rec_standstill_tick(&s->standstill, now_us, s->queue, &s->error);
+        rec_suspension_tick(&s->standstill, now_us, s->queue, &s->error);
     if (code == PR_OK && now_us - s->flushed_us >= REC_FLUSH_US)
         code = flush(s, now_us);
     if (code != PR_OK)
@@ -285,7 +285,7 @@ tell_last_marks(rec_sampler *s)
 {
     pr_code code = tell_gap(s, s->end_ns);
     if (code == PR_OK)
-        code = rec_standstill_end(&s->standstill, s->queue, &s->error);
+        code = rec_suspension_end(&s->standstill, s->queue, &s->error);
     if (s->result == PR_OK)
         s->result = code;
 }
@@ -487,7 +487,7 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     pr_code code = rec_tick_prepare(unwinder, err);
     if (code == PR_OK)
         code = make_seats(s, err);
-    rec_standstill_init(&s->standstill, rec_unwinder_target(unwinder)->pid);
+    rec_suspension_init(&s->standstill, rec_unwinder_target(unwinder)->pid);
     s->sampled_ns = rec_now_ns();
     s->tick = rec_schedule_next(&s->schedule, 0, s->sampled_ns);
     int home = opts->pinned ? sched_getcpu() : REC_NO_CPU;

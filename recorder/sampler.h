@@ -7,7 +7,7 @@
 #ifndef RECORDER_SAMPLER_H
 #define RECORDER_SAMPLER_H
 
-#include "recorder/standstill.h"
+#include "recorder/suspension_watch.h"
 #include <pyrec/unwinder.h>
 
 /* ---- the schedule: pure functions of time ---- */

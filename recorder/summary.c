@@ -163,7 +163,7 @@ rec_summary_print(FILE *to, const rec_report *r, const rec_options *options,
 }
 
 void
-rec_summary_print_children(FILE *to, const rec_children_report *r,
+rec_summary_print_children(FILE *to, const rec_descendants_report *r,
                            uint64_t recorded, uint64_t gone)
 {
     fprintf(to,

@@ -5,7 +5,7 @@
 #ifndef RECORDER_SUMMARY_H
 #define RECORDER_SUMMARY_H
 
-#include "recorder/children.h"
+#include "recorder/linux/descendants.h"
 #include "recorder/record.h"
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ void rec_summary_print(FILE *to, const rec_report *report,
                        const char *output);
 
 /* Of those of one run of pyrec. */
-void rec_summary_print_children(FILE *to, const rec_children_report *report,
+void rec_summary_print_children(FILE *to, const rec_descendants_report *report,
                                 uint64_t recorded, uint64_t gone);
 
 #endif

@@ -3,12 +3,12 @@
  */
 #include "recorder/taskdump.h"
 
-#include "recorder/code.h"
+#include "recorder/cpython/asyncio_tasks.h"
+#include "recorder/cpython/code.h"
+#include "recorder/cpython/runtime.h"
 #include "recorder/dump.h"
-#include "recorder/procfs.h"
+#include "recorder/linux/procfs.h"
 #include "recorder/quote.h"
-#include "recorder/runtime.h"
-#include "recorder/task.h"
 #include <errno.h>
 #include <inttypes.h>
 

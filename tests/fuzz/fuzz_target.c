@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "../unit/debug_offsets.h"
-#include "recorder/code.h"
-#include "recorder/elf.h"
-#include "recorder/gc.h"
-#include "recorder/object.h"
-#include "recorder/stack.h"
-#include "recorder/task.h"
-#include "recorder/thread.h"
+#include "recorder/cpython/asyncio_tasks.h"
+#include "recorder/cpython/code.h"
+#include "recorder/cpython/gc_ring.h"
+#include "recorder/cpython/object.h"
+#include "recorder/cpython/stack.h"
+#include "recorder/cpython/thread_list.h"
+#include "recorder/linux/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -143,17 +143,17 @@ read_codes(rec_codes *codes, rec_memory *m, const target *t)
 }
 
 static void
-walk_thread(rec_thread *thread, const rec_runtime *runtime, rec_window *window,
+walk_thread(rec_thread *thread, const rec_runtime *runtime, rec_batch *window,
             rec_walker *walker)
 {
     const rec_layout *l = &runtime->layout;
     rec_shot shot;
     rec_stack fresh = {0};
     uint32_t keep, omitted;
-    rec_window_reset(window);
-    if (!rec_source_add(&thread->source, l, window, true, &shot) ||
-        rec_window_read(window, NULL) != PR_OK ||
-        rec_source_follow(&thread->source, l, window, &shot, NULL) != PR_OK)
+    rec_batch_reset(window);
+    if (!rec_data_stack_add(&thread->source, l, window, true, &shot) ||
+        rec_batch_read(window, NULL) != PR_OK ||
+        rec_data_stack_follow(&thread->source, l, window, &shot, NULL) != PR_OK)
         return;
     rec_walk walk = {.start = shot.current_frame,
                      .must_pass = shot.outer_frame};
@@ -168,7 +168,7 @@ read_threads(const rec_runtime *runtime, rec_memory *m, rec_codes *codes)
 {
     rec_process process = {.pid = getpid(), .pidfd = -1};
     rec_threads_table table;
-    rec_window window;
+    rec_batch window;
     rec_walker walker = {.layout = &runtime->layout,
                          .codes = codes,
                          .max_depth = 100,
@@ -176,11 +176,11 @@ read_threads(const rec_runtime *runtime, rec_memory *m, rec_codes *codes)
                          .opcodes = true};
     if (rec_threads_init(&table, &process, runtime, m, NULL) != PR_OK)
         return;
-    if (rec_window_init(&window, m, NULL) == PR_OK) {
+    if (rec_batch_init(&window, m, NULL) == PR_OK) {
         if (rec_threads_list(&table, NULL) == PR_OK)
             for (size_t i = 0; i < table.n_live && i < 16; i++)
                 walk_thread(table.live[i], runtime, &window, &walker);
-        rec_window_release(&window);
+        rec_batch_release(&window);
     }
     rec_walker_release(&walker);
     rec_threads_release(&table);

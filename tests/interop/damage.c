@@ -12,7 +12,7 @@
  * A cut file must tell exactly the samples up to its last whole checkpoint.
  * Prints the counts; exit status 1 if one fault went wrong.
  */
-#include <pyrec/base.h>
+#include <base/base.h>
 #include <pyrec/reader.h>
 
 #include <inttypes.h>

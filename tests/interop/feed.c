@@ -8,7 +8,7 @@
  * "abort" ends the file as a fault would; otherwise the end of the text
  * finishes it.  The text is the tests' own: a wrong word is a usage error.
  */
-#include <pyrec/base.h>
+#include <base/base.h>
 #include <pyrec/writer.h>
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "recorder/layout.h"
+#include "recorder/cpython/layout.h"
 
 enum { FAKE_BASE = 0x10000 };
 

@@ -31,7 +31,7 @@
 
 #include <cmocka.h>
 #endif
-#include <pyrec/base.h>
+#include <base/base.h>
 #include <pyrec/sink.h>
 
 typedef struct story_sample {

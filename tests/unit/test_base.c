@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <base/base.h>
 #include <cmocka.h>
-#include <pyrec/base.h>
 
 enum { KEYS = 20000 };
 

@@ -4,8 +4,8 @@
  */
 #include "debug_offsets.h"
 #include "fake_memory.h"
-#include "recorder/code.h"
-#include "recorder/linetable.h"
+#include "recorder/cpython/code.h"
+#include "recorder/cpython/linetable.h"
 #include <time.h>
 
 /* ---- line tables ---- */

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "converter/index.h"
+#include "converter/model/index.h"
 
 enum { FUNCTIONS = 6, LINES = 2, DEPTH = 12, SAMPLES = 300, ROUNDS = 50 };
 

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "converter/filter.h"
-#include "converter/merge.h"
-#include "converter/model.h"
+#include "converter/input/merge.h"
+#include "converter/model/filter.h"
+#include "converter/model/model.h"
 
 static pr_err error;
 

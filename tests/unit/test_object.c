@@ -3,7 +3,7 @@
  */
 #include "debug_offsets.h"
 #include "fake_memory.h"
-#include "recorder/object.h"
+#include "recorder/cpython/object.h"
 
 typedef struct world {
     fake_memory fake;

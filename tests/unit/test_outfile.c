@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "converter/json.h"
-#include "converter/marshal.h"
-#include "converter/outfile.h"
+#include "converter/encode/json.h"
+#include "converter/encode/marshal.h"
+#include "converter/encode/outfile.h"
 
 static char folder[] = "/tmp/outfile-XXXXXX";
 static char path[64];

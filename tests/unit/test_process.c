@@ -24,9 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/memory.h"
-#include "recorder/process.h"
-#include "recorder/procfs.h"
+#include "recorder/linux/memory.h"
+#include "recorder/linux/process.h"
+#include "recorder/linux/procfs.h"
 
 /* ---- children that wait to be told ---- */
 

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/runtime.h"
+#include "recorder/cpython/runtime.h"
 
 static const char *const versions[] = {"PYREC_PYTHON_311", "PYREC_PYTHON_312",
                                        "PYREC_PYTHON_313", "PYREC_PYTHON_314",

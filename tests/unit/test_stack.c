@@ -3,7 +3,7 @@
  */
 #include "debug_offsets.h"
 #include "fake_memory.h"
-#include "recorder/stack.h"
+#include "recorder/cpython/stack.h"
 
 enum {
     CHUNK = 16384,
@@ -53,8 +53,8 @@ typedef struct world {
     rec_layout layout;
     name_sink told;
     rec_codes *codes;
-    rec_window window;
-    rec_source source;
+    rec_batch batch;
+    rec_data_stack source;
     rec_walker walker;
     rec_stack old, fresh;
     uint64_t type, lines;
@@ -148,7 +148,7 @@ world_of(const uint64_t *words, size_t size)
     w->told.sink.ops = &sink_ops;
     assert_int_equal(rec_codes_new(l, &w->told.sink, false, &w->codes, NULL),
                      PR_OK);
-    assert_int_equal(rec_window_init(&w->window, &w->fake.memory, NULL), PR_OK);
+    assert_int_equal(rec_batch_init(&w->batch, &w->fake.memory, NULL), PR_OK);
     static const uint8_t one_line[] = {0xdf, 4, 9, 0xdf, 4, 9};
     w->type = fake_type(&w->fake, l, "code", 0);
     w->lines = fake_bytes(&w->fake, l, one_line, sizeof one_line);
@@ -187,8 +187,8 @@ end(void **state)
     rec_stack_release(&w->old);
     rec_stack_release(&w->fresh);
     rec_walker_release(&w->walker);
-    rec_source_release(&w->source);
-    rec_window_release(&w->window);
+    rec_data_stack_release(&w->source);
+    rec_batch_release(&w->batch);
     rec_codes_free(w->codes);
     fake_end(&w->fake);
     free(w);
@@ -200,21 +200,21 @@ static pr_code
 look(world *w, pr_err *err)
 {
     rec_shot shot;
-    rec_window_reset(&w->window);
+    rec_batch_reset(&w->batch);
     assert_true(
-        rec_source_add(&w->source, &w->layout, &w->window, false, &shot));
-    pr_code code = rec_window_read(&w->window, err);
+        rec_data_stack_add(&w->source, &w->layout, &w->batch, false, &shot));
+    pr_code code = rec_batch_read(&w->batch, err);
     if (code == PR_OK)
-        code =
-            rec_source_follow(&w->source, &w->layout, &w->window, &shot, err);
+        code = rec_data_stack_follow(&w->source, &w->layout, &w->batch, &shot,
+                                     err);
     bool has_base = w->layout.tstate.base_frame != REC_ABSENT;
     rec_walk walk = {shot.current_frame, has_base ? w->base : 0,
                      w->must_pass,       w->gc_frame,
                      w->anchor,          &w->old};
     if (code == PR_OK)
-        code = rec_stack_walk(&w->walker, &w->window, &w->source, &walk, err);
+        code = rec_stack_walk(&w->walker, &w->batch, &w->source, &walk, err);
     if (code == PR_OK)
-        code = rec_stack_decode(&w->walker, &w->window, &w->source, &w->old,
+        code = rec_stack_decode(&w->walker, &w->batch, &w->source, &w->old,
                                 true, &w->fresh, &w->keep, &w->omitted, err);
     return code;
 }

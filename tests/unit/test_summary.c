@@ -158,7 +158,7 @@ static void
 children_that_may_be_unseen_are_said_so(void **state)
 {
     (void)state;
-    const rec_children_report reports[] = {
+    const rec_descendants_report reports[] = {
         {.seen = 5, .told = true, .blind_ms = 20},
         {.seen = 5, .told = true, .overruns = 2, .blind_ms = 20},
         {.seen = 5, .blind_ms = 35}};

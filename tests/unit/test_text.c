@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "converter/lines.h"
-#include "converter/place.h"
-#include "converter/text.h"
+#include "converter/encode/text.h"
+#include "converter/model/source_path.h"
+#include "converter/model/stack_order.h"
 
 #define BAD "\xef\xbf\xbd"
 
@@ -129,13 +129,13 @@ numbers_print_whole(void **state)
 static void
 place(const char *path, const char *class, const char *part, const char *module)
 {
-    conv_bytes bytes = {path, strlen(path)};
-    assert_string_equal(conv_place_name(conv_place_of(bytes)), class);
-    conv_bytes shorter = conv_place_short(bytes);
+    pr_bytes bytes = {path, strlen(path)};
+    assert_string_equal(conv_path_name(conv_path_of(bytes)), class);
+    pr_bytes shorter = conv_path_short(bytes);
     assert_int_equal(shorter.len, strlen(part));
     assert_memory_equal(shorter.at, part, shorter.len);
     conv_text text = {0};
-    conv_place_module(&text, bytes);
+    conv_path_module(&text, bytes);
     assert_int_equal(text.len, strlen(module));
     if (text.len)
         assert_memory_equal(text.at, module, text.len);
@@ -168,11 +168,11 @@ enum { LINES = 400 };
 
 /* Of parts that begin alike, and bytes on either side of ';'. */
 static void
-random_line(char *line, conv_lines *lines, uint32_t *node)
+random_line(char *line, conv_stack_order *lines, uint32_t *node)
 {
     static const char *const parts[] = {"f:1", "f:12", "f:1:", "f",  "f ",
                                         "f;g", "g",    "",     "f<", "f:1;"};
-    conv_list ids = {0};
+    pr_list ids = {0};
     int n = rand() % 5 + 1;
     *node = 0;
     line[0] = '\0';
@@ -183,12 +183,14 @@ random_line(char *line, conv_lines *lines, uint32_t *node)
         strcat(line, part);
         ids.n = 0;
         assert_int_equal(
-            conv_lines_split(lines, part, strlen(part), &ids, NULL), PR_OK);
+            conv_stack_order_split(lines, part, strlen(part), &ids, NULL),
+            PR_OK);
         for (size_t k = 0; k < ids.n; k++)
             assert_int_equal(
-                conv_lines_child(lines, *node, ids.at[k], node, NULL), PR_OK);
+                conv_stack_order_child(lines, *node, ids.at[k], node, NULL),
+                PR_OK);
     }
-    conv_list_release(&ids);
+    pr_list_release(&ids);
 }
 
 static void
@@ -197,12 +199,12 @@ ranks_are_the_order_of_the_lines_as_text(void **state)
     (void)state;
     static char text[LINES][64];
     uint32_t node[LINES], *rank;
-    conv_lines lines;
-    assert_int_equal(conv_lines_init(&lines, NULL), PR_OK);
+    conv_stack_order lines;
+    assert_int_equal(conv_stack_order_init(&lines, NULL), PR_OK);
     for (int i = 0; i < LINES; i++)
         random_line(text[i], &lines, &node[i]);
-    assert_int_equal(conv_lines_rank(&lines, &rank, NULL), PR_OK);
-    conv_trail trail = conv_lines_trail(&lines);
+    assert_int_equal(conv_stack_order_rank(&lines, &rank, NULL), PR_OK);
+    conv_stack_text trail = conv_stack_order_trail(&lines);
     for (int i = 0; i < LINES; i++) {
         for (int k = 0; k < LINES; k++) {
             int by_text = strcmp(text[i], text[k]);
@@ -210,13 +212,13 @@ ranks_are_the_order_of_the_lines_as_text(void **state)
                           (rank[node[i]] < rank[node[k]]);
             assert_int_equal((by_text > 0) - (by_text < 0), by_rank);
         }
-        assert_int_equal(conv_trail_set(&trail, node[i], NULL), PR_OK);
+        assert_int_equal(conv_stack_text_set(&trail, node[i], NULL), PR_OK);
         assert_int_equal(trail.text.len, strlen(text[i]));
         if (trail.text.len)
             assert_memory_equal(trail.text.at, text[i], trail.text.len);
     }
-    conv_trail_release(&trail);
-    conv_lines_release(&lines);
+    conv_stack_text_release(&trail);
+    conv_stack_order_release(&lines);
     free(rank);
 }
 

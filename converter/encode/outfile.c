@@ -1,0 +1,322 @@
+/*
+ * outfile.c - no name or a temporary one, buffer, rename.
+ */
+#include "converter/encode/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 256 * 1024 };
+
+struct conv_outfile {
+    char *path;      /* final name; of a stream, for messages only */
+    char *temporary; /* NULL: a stream, or a file without a name */
+    int fd;          /* -1: written by path */
+    bool is_stream;
+    conv_unfinished unfinished;
+    bool force;
+    int failed; /* errno of the first write that failed */
+    size_t n;
+    char buffer[BUFFER];
+};
+
+/* Exists and is a regular file, exists and is not, or neither. */
+typedef enum target_kind { TARGET_NEW, TARGET_FILE, TARGET_STREAM } target_kind;
+
+/* The descriptor that "-" or a link such as /dev/stdout stands for; -1: it is
+ * another file.  Whatever is open there is written to, never replaced. */
+static int
+descriptor_of(const char *path)
+{
+    static const char folder[] = "/proc/self/fd/";
+    enum { PREFIX = sizeof folder - 1 };
+    char link[PREFIX + 16], *end;
+    if (strcmp(path, "-") == 0)
+        return STDOUT_FILENO;
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    if (n <= PREFIX || memcmp(link, folder, PREFIX) != 0)
+        return -1;
+    link[n] = '\0';
+    long fd = strtol(link + PREFIX, &end, 10);
+    return *end || fd < 0 || fd > INT_MAX ? -1 : (int)fd;
+}
+
+static target_kind
+kind_of(const char *path)
+{
+    struct stat st;
+    if (descriptor_of(path) >= 0)
+        return TARGET_STREAM;
+    if (stat(path, &st) != 0)
+        return TARGET_NEW;
+    return S_ISREG(st.st_mode) ? TARGET_FILE : TARGET_STREAM;
+}
+
+static pr_code
+open_stream(conv_outfile *out, pr_err *err)
+{
+    int fd = descriptor_of(out->path);
+    out->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+                      : open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return out->fd < 0 ? pr_fail_to_create(out->path, errno, err) : PR_OK;
+}
+
+static void
+tell_unfinished(const conv_outfile *out, const char *name)
+{
+    if (out->unfinished.tell)
+        out->unfinished.tell(out->unfinished.context, name);
+}
+
+/* Give an open file without a name one; 0 or an errno. */
+static int
+link_open(int fd, const char *name)
+{
+    char here[32];
+    snprintf(here, sizeof here, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, here, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0
+               ? 0
+               : errno;
+}
+
+static int
+create(conv_outfile *out, const char *name)
+{
+    out->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return out->fd >= 0 ? 0 : errno;
+}
+
+/* A name of this process that nobody has, for the file that is open or else
+ * for a new one; left-overs of killed ones are passed by.  0 or an errno. */
+static int
+take_temporary(conv_outfile *out)
+{
+    size_t size = strlen(out->path) + 64;
+    char *name = malloc(size);
+    if (!name)
+        return ENOMEM;
+    int sys = EEXIST;
+    for (unsigned attempt = 0; attempt < 100 && sys == EEXIST; attempt++) {
+        snprintf(name, size, "%s.part-%ld-%u", out->path, (long)getpid(),
+                 attempt);
+        tell_unfinished(out, name);
+        sys = out->fd >= 0 ? link_open(out->fd, name) : create(out, name);
+    }
+    if (sys != 0) {
+        free(name);
+        return sys;
+    }
+    out->temporary = name;
+    return 0;
+}
+
+/* A file without a name, of which nothing is left however we end.  Not every
+ * file system has them, and only /proc can give it a name later. */
+static void
+open_unnamed(conv_outfile *out)
+{
+    const char *slash = strrchr(out->path, '/');
+    char *folder = slash ? strndup(out->path, (size_t)(slash - out->path) + 1)
+                         : strdup(".");
+    if (folder && access("/proc/self/fd", X_OK) == 0)
+        out->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(folder);
+}
+
+static pr_code
+open_file(conv_outfile *out, bool whole, pr_err *err)
+{
+    if (!whole)
+        open_unnamed(out);
+    if (out->fd >= 0)
+        return PR_OK;
+    int sys = take_temporary(out);
+    if (sys != 0)
+        return pr_fail_to_create(out->path, sys, err);
+    if (whole) {
+        close(out->fd);
+        out->fd = -1;
+    }
+    return PR_OK;
+}
+
+static pr_code
+refuse_existing(const char *path, pr_err *err)
+{
+    pr_err_set(err, PR_EXISTS, 0, PR_NO_OFFSET, "'%s' exists", path);
+    pr_err_hint(err, "-f replaces it");
+    return PR_EXISTS;
+}
+
+pr_code
+conv_out_open(const char *path, bool force, bool whole,
+              const conv_unfinished *unfinished, conv_outfile **ret,
+              pr_err *err)
+{
+    target_kind kind = kind_of(path);
+    if (kind == TARGET_FILE && !force)
+        return refuse_existing(path, err);
+    if (kind == TARGET_STREAM && whole) {
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
+                   "this output must be a regular file, not '%s'", path);
+        pr_err_hint(err, "give a file name with -o");
+        return PR_USAGE;
+    }
+    conv_outfile *out = calloc(1, sizeof *out);
+    char *copy = strdup(path);
+    if (!out || !copy) {
+        free(out);
+        free(copy);
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "output");
+    }
+    out->path = copy;
+    out->fd = -1;
+    out->force = force;
+    out->is_stream = kind == TARGET_STREAM;
+    if (unfinished)
+        out->unfinished = *unfinished;
+    pr_code rc =
+        out->is_stream ? open_stream(out, err) : open_file(out, whole, err);
+    if (rc != PR_OK) {
+        conv_out_abort(out);
+        return rc;
+    }
+    *ret = out;
+    return PR_OK;
+}
+
+const char *
+conv_out_path(const conv_outfile *out)
+{
+    return out->temporary;
+}
+
+static void
+write_all(conv_outfile *out, const char *bytes, size_t len)
+{
+    while (len && !out->failed) {
+        ssize_t n = write(out->fd, bytes, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            out->failed = errno;
+            return;
+        }
+        bytes += n;
+        len -= (size_t)n;
+    }
+}
+
+void
+conv_out_write(conv_outfile *out, const void *bytes, size_t len)
+{
+    if (len > BUFFER - out->n) {
+        write_all(out, out->buffer, out->n);
+        out->n = 0;
+        if (len > BUFFER / 2) {
+            write_all(out, bytes, len);
+            return;
+        }
+    }
+    if (len)
+        memcpy(out->buffer + out->n, bytes, len);
+    out->n += len;
+}
+
+void
+conv_out_puts(conv_outfile *out, const char *string)
+{
+    conv_out_write(out, string, strlen(string));
+}
+
+bool
+conv_out_good(const conv_outfile *out)
+{
+    return out->failed == 0;
+}
+
+/* Without force the name is taken only if nobody has it, in one step.  0 or an
+ * errno. */
+static int
+rename_temporary(const conv_outfile *out)
+{
+    unsigned flags = out->force ? 0 : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, out->temporary, AT_FDCWD, out->path, flags) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    /* file systems without RENAME_NOREPLACE */
+    if (link(out->temporary, out->path) != 0)
+        return errno;
+    unlink(out->temporary);
+    return 0;
+}
+
+static pr_code
+take_name(conv_outfile *out, pr_err *err)
+{
+    int sys = rename_temporary(out);
+    if (sys == EEXIST)
+        return refuse_existing(out->path, err);
+    if (sys != 0)
+        return pr_fail_to_create(out->path, sys, err);
+    free(out->temporary);
+    out->temporary = NULL;
+    return PR_OK;
+}
+
+static pr_code
+fail_to_write(const conv_outfile *out, pr_err *err)
+{
+    int sys = out->failed;
+    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot write '%s'", out->path);
+    if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
+        pr_err_hint(err, "make room, or write to another file system");
+    return PR_IO;
+}
+
+static pr_code
+close_file(conv_outfile *out, pr_err *err)
+{
+    write_all(out, out->buffer, out->n);
+    int sys = !out->failed && !out->is_stream && !out->temporary
+                  ? take_temporary(out)
+                  : 0;
+    int fd = out->fd;
+    out->fd = -1;
+    if (close(fd) != 0 && !out->failed)
+        out->failed = errno; /* some file systems report a full disk here */
+    if (out->failed)
+        return fail_to_write(out, err);
+    return sys != 0 ? pr_fail_to_create(out->path, sys, err) : PR_OK;
+}
+
+pr_code
+conv_out_commit(conv_outfile *out, pr_err *err)
+{
+    pr_code rc = out->fd >= 0 ? close_file(out, err) : PR_OK;
+    if (rc == PR_OK && !out->is_stream)
+        rc = take_name(out, err);
+    conv_out_abort(out);
+    return rc;
+}
+
+void
+conv_out_abort(conv_outfile *out)
+{
+    if (!out)
+        return;
+    if (out->fd >= 0)
+        close(out->fd);
+    if (out->temporary)
+        unlink(out->temporary);
+    tell_unfinished(out, NULL);
+    free(out->temporary);
+    free(out->path);
+    free(out);
+}

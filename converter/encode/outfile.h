@@ -1,0 +1,39 @@
+/*
+ * outfile.h - an output that appears whole or not at all.
+ *
+ * A regular file has no name until commit, or, where the file system wants
+ * one and where others write it by path, a temporary one beside its final one:
+ * that is all that a killed process may leave.  What cannot be replaced
+ * (stdout, a pipe, a device) is written as it comes.
+ */
+#ifndef CONVERTER_ENCODE_OUTFILE_H
+#define CONVERTER_ENCODE_OUTFILE_H
+
+#include <base/base.h>
+#include <pyrec/convert.h>
+
+typedef struct conv_outfile conv_outfile;
+
+/* `path` "-" is stdout.  whole: the output is made by path, not by
+ * conv_out_write(), so it must be a regular file (PR_USAGE if not).
+ * unfinished (may be NULL) is told a temporary name before it is made.
+ * PR_EXISTS unless force; PR_IO. */
+pr_code conv_out_open(const char *path, bool force, bool whole,
+                      const conv_unfinished *unfinished, conv_outfile **ret,
+                      pr_err *err);
+
+/* The temporary name, for those that write by path. */
+const char *conv_out_path(const conv_outfile *out);
+
+/* Buffered.  The first failure sticks and is told by commit. */
+void conv_out_write(conv_outfile *out, const void *bytes, size_t len);
+void conv_out_puts(conv_outfile *out, const char *string);
+/* False once a write has failed: a long output can stop early. */
+bool conv_out_good(const conv_outfile *out);
+
+/* Either ends the output; commit that fails has aborted it.  PR_EXISTS if
+ * somebody made the file meanwhile and force was not given. */
+pr_code conv_out_commit(conv_outfile *out, pr_err *err);
+void conv_out_abort(conv_outfile *out); /* takes NULL */
+
+#endif

@@ -1,0 +1,444 @@
+/*
+ * merge.c - from the ids of each input to common ones.
+ */
+#include "converter/input/merge.h"
+
+#include <base/intern.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* pr_frame without padding. */
+typedef struct frame_key {
+    uint32_t file, func;
+    int32_t line, end_line, column, end_column, first_line;
+    uint32_t opcode;
+} frame_key;
+
+typedef struct thread_key {
+    uint64_t tid;
+    uint32_t interp, process;
+} thread_key;
+
+typedef struct count_key {
+    uint32_t thread, kind;
+} count_key;
+
+/* A counter is cumulative within its input. */
+typedef struct counter {
+    uint64_t before; /* of the inputs that are over */
+    uint64_t now;
+} counter;
+
+struct conv_merge {
+    pr_sink sink;
+    pr_sink *next;
+    bool one_namespace;
+    uint64_t shift_us;
+    uint32_t process;
+    uint32_t input; /* from 1; 0: none yet */
+    pr_start start;
+    pr_strings strings;
+    pr_set frames, threads, counts;
+    uint64_t *last_us; /* [thread] of its last sample */
+    size_t cap_last;
+    counter *counters; /* [counts.n] */
+    size_t cap_counters;
+    pr_strings meta_keys;
+    pr_list meta_input;                        /* who told it first */
+    pr_list string_map, frame_map, thread_map; /* of the present input */
+    pr_list push;                              /* scratch */
+    uint64_t *time;
+    size_t cap_time;
+    pr_stats stats;
+};
+
+static conv_merge *
+merge_of(pr_sink *sink)
+{
+    return (conv_merge *)sink;
+}
+
+static pr_code
+no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "merged profile");
+}
+
+static pr_code
+broken_producer(pr_err *err)
+{
+    return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+                   "a name, frame or thread was not told");
+}
+
+/* ---- start ---- */
+
+static void
+end_input(conv_merge *m)
+{
+    for (size_t i = 0; i < m->counts.n; i++) {
+        m->counters[i].before += m->counters[i].now;
+        m->counters[i].now = 0;
+    }
+    m->string_map.n = m->frame_map.n = m->thread_map.n = 0;
+}
+
+static pr_code
+merge_start(pr_sink *sink, const pr_start *start, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    if (m->input++ == 0) {
+        m->start = *start;
+        return PR_SINK_CALL(m->next, start, start, err);
+    }
+    if (start->mode != m->start.mode)
+        return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+                       "the profiles were recorded in different modes");
+    if (start->interval_us != m->start.interval_us)
+        return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+                       "the profiles have different intervals: %" PRIu64
+                       " and %" PRIu64 " us",
+                       m->start.interval_us, start->interval_us);
+    end_input(m);
+    return PR_OK;
+}
+
+/* ---- names ---- */
+
+static pr_code
+merge_string(pr_sink *sink, const char *bytes, size_t len, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    size_t before = m->strings.n;
+    uint32_t id;
+    pr_code rc = pr_strings_add(&m->strings, bytes, len, &id, err);
+    if (rc == PR_OK)
+        rc = pr_list_add(&m->string_map, id, err);
+    if (rc != PR_OK || m->strings.n == before)
+        return rc;
+    return PR_SINK_CALL(m->next, string, bytes, len, err);
+}
+
+static pr_code
+merge_frame(pr_sink *sink, const pr_frame *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    const pr_list *map = &m->string_map;
+    if (told->file >= map->n || told->func >= map->n)
+        return broken_producer(err);
+    pr_frame frame = *told;
+    frame.file = map->at[told->file];
+    frame.func = map->at[told->func];
+    const frame_key key = {frame.file,       frame.func,   frame.line,
+                           frame.end_line,   frame.column, frame.end_column,
+                           frame.first_line, frame.opcode};
+    size_t before = m->frames.n;
+    uint32_t id;
+    pr_code rc = pr_set_add(&m->frames, &key, &id, err);
+    if (rc == PR_OK)
+        rc = pr_list_add(&m->frame_map, id, err);
+    if (rc != PR_OK || m->frames.n == before)
+        return rc;
+    return PR_SINK_CALL(m->next, frame, &frame, err);
+}
+
+static pr_code
+merge_meta(pr_sink *sink, const char *key, const char *value, size_t len,
+           pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    uint32_t id;
+    pr_code rc = pr_strings_add(&m->meta_keys, key, strlen(key), &id, err);
+    if (rc == PR_OK && id == m->meta_input.n)
+        rc = pr_list_add(&m->meta_input, m->input, err);
+    if (rc != PR_OK || m->meta_input.at[id] != m->input)
+        return rc;
+    return PR_SINK_CALL(m->next, meta, key, value, len, err);
+}
+
+/* ---- threads ---- */
+
+static pr_code
+refuse_shared_thread(const conv_merge *m, const pr_thread *told, pr_err *err)
+{
+    for (uint32_t process = 0; process < m->process; process++) {
+        const thread_key key = {told->tid, told->interp, process};
+        if (pr_set_find(&m->threads, &key) != PR_TABLE_NONE)
+            return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+                           "two processes have a thread %" PRIu64
+                           ", which a profile file cannot keep apart",
+                           told->tid);
+    }
+    return PR_OK;
+}
+
+static pr_code
+add_thread(conv_merge *m, const pr_thread *told, uint32_t id, pr_err *err)
+{
+    if (!pr_grow(&m->last_us, &m->cap_last, m->threads.n, sizeof *m->last_us))
+        return no_memory(err);
+    m->last_us[id] = 0;
+    return PR_SINK_CALL(m->next, thread, told, err);
+}
+
+static pr_code
+merge_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    if (m->one_namespace) {
+        pr_code rc = refuse_shared_thread(m, told, err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    const thread_key key = {told->tid, told->interp, m->process};
+    size_t before = m->threads.n;
+    uint32_t id;
+    pr_code rc = pr_set_add(&m->threads, &key, &id, err);
+    if (rc == PR_OK)
+        rc = pr_list_add(&m->thread_map, id, err);
+    if (rc == PR_OK && m->threads.n > before)
+        return add_thread(m, told, id, err);
+    if (rc == PR_OK && told->name_len)
+        return PR_SINK_CALL(m->next, rename, id, told->name, told->name_len,
+                            err);
+    return rc;
+}
+
+static pr_code
+merge_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
+             pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    if (thread >= m->thread_map.n)
+        return broken_producer(err);
+    return PR_SINK_CALL(m->next, rename, m->thread_map.at[thread], name, len,
+                        err);
+}
+
+/* ---- samples ---- */
+
+static uint64_t
+shifted(const conv_merge *m, uint64_t time)
+{
+    return time > UINT64_MAX - m->shift_us ? UINT64_MAX : time + m->shift_us;
+}
+
+static pr_code
+map_push(conv_merge *m, pr_delta *delta, pr_err *err)
+{
+    m->push.n = 0;
+    for (uint32_t i = 0; i < delta->n_push; i++) {
+        if (delta->push[i] >= m->frame_map.n)
+            return broken_producer(err);
+        pr_code rc =
+            pr_list_add(&m->push, m->frame_map.at[delta->push[i]], err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    delta->push = m->push.at;
+    return PR_OK;
+}
+
+static pr_code
+merge_delta(pr_sink *sink, const pr_delta *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    if (told->thread >= m->thread_map.n)
+        return broken_producer(err);
+    pr_delta delta = *told;
+    delta.thread = m->thread_map.at[told->thread];
+    pr_code rc = map_push(m, &delta, err);
+    if (rc != PR_OK)
+        return rc;
+    if (!pr_grow(&m->time, &m->cap_time, told->n, sizeof *m->time))
+        return no_memory(err);
+    for (uint32_t i = 0; i < told->n; i++)
+        m->time[i] = shifted(m, told->time_us[i]);
+    delta.time_us = m->time;
+    uint64_t *last = &m->last_us[delta.thread];
+    if (told->n && m->time[0] < *last)
+        return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+                       "the profiles overlap in time");
+    if (told->n)
+        *last = m->time[told->n - 1];
+    return PR_SINK_CALL(m->next, delta, &delta, err);
+}
+
+/* ---- the rest ---- */
+
+static pr_code
+map_thread(const conv_merge *m, uint32_t *thread, pr_err *err)
+{
+    if (*thread == PR_NO_THREAD)
+        return PR_OK;
+    if (*thread >= m->thread_map.n)
+        return broken_producer(err);
+    *thread = m->thread_map.at[*thread];
+    return PR_OK;
+}
+
+static pr_code
+merge_count(pr_sink *sink, const pr_count *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    pr_count count = *told;
+    pr_code rc = map_thread(m, &count.thread, err);
+    if (rc != PR_OK)
+        return rc;
+    const count_key key = {count.thread, count.kind};
+    size_t before = m->counts.n;
+    uint32_t id;
+    rc = pr_set_add(&m->counts, &key, &id, err);
+    if (rc != PR_OK)
+        return rc;
+    if (!pr_grow(&m->counters, &m->cap_counters, m->counts.n,
+                 sizeof *m->counters))
+        return no_memory(err);
+    if (m->counts.n > before)
+        m->counters[id] = (counter){0, 0};
+    m->counters[id].now = told->value;
+    count.value = m->counters[id].before + told->value;
+    return PR_SINK_CALL(m->next, count, &count, err);
+}
+
+static pr_code
+merge_gc(pr_sink *sink, const pr_gc_event *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    pr_gc_event event = *told;
+    event.start_us = shifted(m, told->start_us);
+    event.stop_us = shifted(m, told->stop_us);
+    return PR_SINK_CALL(m->next, gc, &event, err);
+}
+
+static pr_code
+merge_task(pr_sink *sink, const pr_task *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    pr_task task = *told;
+    pr_code rc = map_thread(m, &task.thread, err);
+    if (rc != PR_OK)
+        return rc;
+    task.time_us = shifted(m, told->time_us);
+    return PR_SINK_CALL(m->next, task, &task, err);
+}
+
+static pr_code
+merge_mark(pr_sink *sink, const pr_mark *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    pr_mark mark = *told;
+    mark.time_us = shifted(m, told->time_us);
+    mark.end_us = shifted(m, told->end_us);
+    return PR_SINK_CALL(m->next, mark, &mark, err);
+}
+
+/* Durations add up, rates are means weighted by them; known is what is known
+ * of all. */
+static pr_code
+merge_stats(pr_sink *sink, const pr_stats *told, pr_err *err)
+{
+    (void)err;
+    pr_stats *sum = &merge_of(sink)->stats;
+    if (!(sum->known & PR_STATS_PRESENT)) {
+        *sum = *told;
+        return PR_OK;
+    }
+    double all = sum->duration_s + told->duration_s;
+    double a = all > 0 ? sum->duration_s / all : 0.5, b = 1 - a;
+    sum->duration_s = all;
+    sum->rate_hz = a * sum->rate_hz + b * told->rate_hz;
+    sum->error_percent = a * sum->error_percent + b * told->error_percent;
+    sum->missed_percent = a * sum->missed_percent + b * told->missed_percent;
+    sum->known &= told->known;
+    return PR_OK;
+}
+
+static void
+free_merge(conv_merge *m)
+{
+    pr_strings_release(&m->strings);
+    pr_strings_release(&m->meta_keys);
+    pr_set_release(&m->frames);
+    pr_set_release(&m->threads);
+    pr_set_release(&m->counts);
+    pr_list_release(&m->meta_input);
+    pr_list_release(&m->string_map);
+    pr_list_release(&m->frame_map);
+    pr_list_release(&m->thread_map);
+    pr_list_release(&m->push);
+    free(m->last_us);
+    free(m->counters);
+    free(m->time);
+    free(m);
+}
+
+static void
+merge_abort(pr_sink *sink)
+{
+    pr_sink *next = merge_of(sink)->next;
+    free_merge(merge_of(sink));
+    next->ops->abort(next);
+}
+
+static pr_code
+merge_finish(pr_sink *sink, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    pr_sink *next = m->next;
+    pr_code rc = m->stats.known & PR_STATS_PRESENT
+                     ? PR_SINK_CALL(next, stats, &m->stats, err)
+                     : PR_OK;
+    free_merge(m);
+    if (rc == PR_OK)
+        return next->ops->finish(next, err);
+    next->ops->abort(next);
+    return rc;
+}
+
+static const pr_sink_ops merge_ops = {
+    .start = merge_start,
+    .meta = merge_meta,
+    .string = merge_string,
+    .frame = merge_frame,
+    .thread = merge_thread,
+    .rename = merge_rename,
+    .delta = merge_delta,
+    .count = merge_count,
+    .gc = merge_gc,
+    .task = merge_task,
+    .mark = merge_mark,
+    .stats = merge_stats,
+    .finish = merge_finish,
+    .abort = merge_abort,
+};
+
+pr_code
+conv_merge_new(pr_sink *next, bool one_namespace, conv_merge **ret, pr_err *err)
+{
+    conv_merge *m = calloc(1, sizeof *m);
+    if (!m)
+        return no_memory(err);
+    m->sink.ops = &merge_ops;
+    m->next = next;
+    m->one_namespace = one_namespace;
+    m->frames.size = sizeof(frame_key);
+    m->threads.size = sizeof(thread_key);
+    m->counts.size = sizeof(count_key);
+    *ret = m;
+    return PR_OK;
+}
+
+pr_sink *
+conv_merge_sink(conv_merge *merge)
+{
+    return &merge->sink;
+}
+
+void
+conv_merge_next(conv_merge *merge, uint64_t shift_us, uint32_t process)
+{
+    merge->shift_us = shift_us;
+    merge->process = process;
+}

@@ -1,0 +1,269 @@
+/*
+ * source.c - open, order, replay.
+ */
+#include "converter/input/source.h"
+
+#include "converter/input/merge.h"
+#include <base/intern.h>
+#include <pyrec/reader.h>
+
+#include <stdlib.h>
+
+typedef struct source {
+    const char *path;
+    pf_reader *reader;
+    uint32_t process;  /* files of one process have one number */
+    uint64_t shift_us; /* of its time 0 */
+} source;
+
+struct conv_sources {
+    size_t n;
+    source *item;
+};
+
+/* ---- which process ---- */
+
+static bool
+find_meta(const pf_reader *reader, const char *key, pr_bytes *ret)
+{
+    const char *found;
+    for (size_t i = 0;; i++) {
+        pr_bytes value;
+        found = pf_reader_meta(reader, i, &value.at, &value.len);
+        if (!found)
+            return false;
+        if (strcmp(found, key) == 0) {
+            *ret = value;
+            return true;
+        }
+    }
+}
+
+/* Is what both know the same? */
+static bool
+agree(const source *a, const source *b, const char *key)
+{
+    pr_bytes x, y;
+    if (!find_meta(a->reader, key, &x) || !find_meta(b->reader, key, &y))
+        return true;
+    return x.len == y.len && memcmp(x.at, y.at, x.len) == 0;
+}
+
+static bool
+same_process(const source *a, const source *b)
+{
+    return agree(a, b, "pid") && agree(a, b, "host");
+}
+
+static uint64_t
+start_of(const source *s)
+{
+    return pf_reader_info(s->reader)->start.start_us;
+}
+
+static int
+compare_sources(const void *a_source, const void *b_source)
+{
+    const source *a = a_source, *b = b_source;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    uint64_t x = start_of(a), y = start_of(b);
+    return (x > y) - (x < y);
+}
+
+static pr_code
+number_processes(conv_sources *s, pr_err *err)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        source *new = &s->item[i];
+        if (!agree(&s->item[0], new, "command"))
+            return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+                           "'%s' and '%s' are profiles of different commands",
+                           s->item[0].path, new->path);
+        size_t j = 0;
+        while (j < i && !same_process(&s->item[j], new))
+            j++;
+        new->process = j < i ? s->item[j].process : n++;
+    }
+    return PR_OK;
+}
+
+static pr_code
+lay_out(conv_sources *s, pr_err *err)
+{
+    pr_code rc = number_processes(s, err);
+    if (rc != PR_OK)
+        return rc;
+    qsort(s->item, s->n, sizeof *s->item, compare_sources);
+    for (size_t i = 0; i < s->n; i++) {
+        size_t first = i;
+        while (first > 0 && s->item[first - 1].process == s->item[i].process)
+            first--;
+        s->item[i].shift_us = start_of(&s->item[i]) - start_of(&s->item[first]);
+    }
+    return PR_OK;
+}
+
+/* ---- life ---- */
+
+pr_code
+conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
+                  pr_err *err)
+{
+    if (n == 0)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "no input given");
+    conv_sources *s = calloc(1, sizeof *s);
+    source *item = calloc(n, sizeof *item);
+    if (!s || !item) {
+        free(s);
+        free(item);
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "list of inputs");
+    }
+    s->item = item;
+    pr_code rc = PR_OK;
+    for (; s->n < n && rc == PR_OK; s->n++) {
+        item[s->n].path = path[s->n];
+        rc = pf_reader_open(path[s->n], &item[s->n].reader, err);
+    }
+    if (rc == PR_OK)
+        rc = lay_out(s, err);
+    if (rc == PR_OK)
+        *ret = s;
+    else
+        conv_sources_free(s);
+    return rc;
+}
+
+pr_code
+conv_sources_check_rewrite(const conv_sources *sources, pr_err *err)
+{
+    for (size_t i = 0; i < sources->n; i++) {
+        if (pf_reader_info(sources->item[i].reader)->newer_rewriter)
+            return PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+                           "'%s' holds what this version would lose: only a "
+                           "newer one may rewrite it",
+                           sources->item[i].path);
+    }
+    return PR_OK;
+}
+
+void
+conv_sources_free(conv_sources *sources)
+{
+    if (!sources)
+        return;
+    for (size_t i = 0; i < sources->n; i++)
+        pf_reader_free(sources->item[i].reader);
+    free(sources->item);
+    free(sources);
+}
+
+/* ---- feeding ---- */
+
+/* The progress of one input as part of that of all. */
+typedef struct part_progress {
+    const pr_progress *whole;
+    uint64_t before, total;
+} part_progress;
+
+static void
+report_part(void *context, uint64_t current, uint64_t total)
+{
+    const part_progress *part = context;
+    (void)total;
+    part->whole->report(part->whole->context, part->before + current,
+                        part->total);
+}
+
+static uint64_t
+less(uint64_t time, uint64_t shift)
+{
+    if (time == UINT64_MAX)
+        return time;
+    return time > shift ? time - shift : 0;
+}
+
+/* Is it an answer with data, or the end? */
+static bool
+partial(pr_code rc)
+{
+    return rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED;
+}
+
+static pr_code
+replay(const source *s, const conv_opts *opts, part_progress *progress,
+       pr_sink *sink, uint64_t *samples, pr_err *err)
+{
+    pf_replay_opts replay = PF_REPLAY_OPTS_INIT;
+    replay.from_us = less(opts->from_us, s->shift_us);
+    replay.to_us = less(opts->to_us, s->shift_us);
+    replay.jobs = opts->jobs;
+    if (opts->progress.report)
+        replay.progress = (pr_progress){report_part, progress};
+    uint64_t told = 0;
+    pr_code rc = pf_reader_replay(s->reader, &replay, sink, &told, err);
+    *samples += told;
+    progress->before += told;
+    return rc;
+}
+
+static pr_code
+feed_all(conv_sources *s, const conv_opts *opts, conv_merge *merge,
+         pr_sink *sink, uint64_t *samples, pr_err *ret_err)
+{
+    part_progress progress = {&opts->progress, 0, 0};
+    pr_code worst = PR_OK;
+    for (size_t i = 0; i < s->n; i++)
+        progress.total += pf_reader_info(s->item[i].reader)->samples;
+    for (size_t i = 0; i < s->n; i++) {
+        pr_err err = PR_ERR_INIT;
+        if (merge)
+            conv_merge_next(merge, s->item[i].shift_us, s->item[i].process);
+        pr_code rc = replay(&s->item[i], opts, &progress, sink, samples, &err);
+        if (rc == PR_INCOMPARABLE) /* with those before it */
+            pr_err_wrap(&err, "'%s'", s->item[i].path);
+        if (!partial(rc)) {
+            *ret_err = err;
+            return rc;
+        }
+        if (rc != PR_OK && worst == PR_OK) {
+            worst = rc;
+            *ret_err = err;
+        }
+    }
+    return worst;
+}
+
+pr_code
+conv_sources_feed(conv_sources *sources, const conv_opts *opts, pr_sink *sink,
+                  bool one_namespace, uint64_t *ret_samples, pr_err *err)
+{
+    conv_merge *merge = NULL;
+    uint64_t samples = 0;
+    pr_err seen = PR_ERR_INIT;
+    if (sources->n > 1) {
+        pr_code rc = conv_merge_new(sink, one_namespace, &merge, err);
+        if (rc != PR_OK) {
+            sink->ops->abort(sink);
+            return rc;
+        }
+        sink = conv_merge_sink(merge);
+    }
+    pr_code rc = feed_all(sources, opts, merge, sink, &samples, &seen);
+    if (partial(rc)) {
+        pr_err finish = PR_ERR_INIT;
+        pr_code ended = sink->ops->finish(sink, &finish);
+        if (ended != PR_OK) {
+            rc = ended;
+            seen = finish;
+        }
+    } else {
+        sink->ops->abort(sink);
+    }
+    if (partial(rc))
+        *ret_samples = samples;
+    if (rc != PR_OK && err && err->code == PR_OK)
+        *err = seen;
+    return rc;
+}

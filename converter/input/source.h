@@ -1,0 +1,32 @@
+/*
+ * source.h - the files that are converted, fed to one sink.
+ *
+ * Files of one process lie one behind the other by their start times.  Files
+ * of several processes of one command lie on top of each other, each from its
+ * own start.
+ */
+#ifndef CONVERTER_INPUT_SOURCE_H
+#define CONVERTER_INPUT_SOURCE_H
+
+#include <pyrec/convert.h>
+#include <stdbool.h>
+
+typedef struct conv_sources conv_sources;
+
+/* Codes of pf_reader_open(); PR_INCOMPARABLE for files that do not belong
+ * together. */
+pr_code conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
+                          pr_err *err);
+void conv_sources_free(conv_sources *sources); /* takes NULL */
+
+/* PR_NEWER if one of them asks that a newer version rewrites it. */
+pr_code conv_sources_check_rewrite(const conv_sources *sources, pr_err *err);
+
+/* Tell all to the sink and end it: finished with PR_OK, or with PR_CUT or
+ * PR_DAMAGED if some is missing; aborted with any other code.
+ * one_namespace: see merge.h. */
+pr_code conv_sources_feed(conv_sources *sources, const conv_opts *opts,
+                          pr_sink *sink, bool one_namespace,
+                          uint64_t *ret_samples, pr_err *err);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * enum_names.h - the numbers of a profile in words.
+ */
+#ifndef CONVERTER_MODEL_ENUM_NAMES_H
+#define CONVERTER_MODEL_ENUM_NAMES_H
+
+#include <pyrec/profile.h>
+
+const char *conv_mode_name(pr_mode mode);
+
+/* The name of a counter ("lost_torn"); NULL for kinds without one. */
+const char *conv_count_name(uint32_t kind);
+
+/* What was captured besides Python frames, separated by spaces. */
+enum { CONV_CAPTURE_MAX = 64 };
+void conv_capture_names(char text[CONV_CAPTURE_MAX], uint32_t capture);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * index.h - numbers over a model's tree: order, extent, totals.
+ *
+ * Rebuilt whenever the model grew.  Positions are pre-order numbers: 0 is the
+ * empty stack, a stack comes before all that begin with it, children come in
+ * order of first appearance, and the stacks below position p are exactly
+ * p + 1 .. last[p].
+ */
+#ifndef CONVERTER_MODEL_INDEX_H
+#define CONVERTER_MODEL_INDEX_H
+
+#include "converter/model/model.h"
+
+/* No ancestor has the same function; function and line; edge from a calling to
+ * a called function.  Summing a total over the nodes that are first counts
+ * each sample once, however often it recurses. */
+enum { CONV_FIRST_FUNCTION = 1, CONV_FIRST_LINE = 2, CONV_FIRST_EDGE = 4 };
+
+typedef struct conv_index {
+    size_t n;           /* positions, the empty stack included */
+    uint32_t *position; /* [node] */
+    uint32_t *node;     /* [position] */
+    uint32_t *last;     /* [position] */
+    uint32_t *parent;   /* [position] */
+    uint32_t *depth;    /* [position], 0 for the empty stack */
+    uint8_t *first;     /* [position] CONV_FIRST_* */
+} conv_index;
+
+pr_code conv_index_build(const conv_model *model, conv_index *ret, pr_err *err);
+void conv_index_release(conv_index *index);
+
+typedef struct conv_total {
+    uint64_t n, weight_us;
+} conv_total;
+
+/* What is added up: functions, or frames of a model of lines. */
+typedef enum conv_unit { CONV_UNIT_FUNCTION, CONV_UNIT_FRAME } conv_unit;
+
+typedef struct conv_edge_key {
+    uint32_t caller, callee; /* units */
+} conv_edge_key;
+
+typedef struct conv_edge_totals {
+    conv_total total; /* samples that hold the edge, each once */
+    conv_total self;  /* samples that end with it */
+    conv_total every; /* each occurrence in each sample */
+} conv_edge_totals;
+
+typedef struct conv_totals {
+    size_t n;               /* units */
+    conv_total *self;       /* [unit] samples that end there */
+    conv_total *total;      /* [unit] samples that hold it, each once */
+    pr_set edges;           /* conv_edge_key */
+    conv_edge_totals *edge; /* [edges.n] */
+} conv_totals;
+
+/* Samples that end at each position, over all threads: ret[index->n]. */
+pr_code conv_index_self(const conv_model *model, const conv_index *index,
+                        conv_total **ret, pr_err *err);
+
+pr_code conv_totals_build(const conv_model *model, const conv_index *index,
+                          conv_unit unit, conv_totals *ret, pr_err *err);
+void conv_totals_release(conv_totals *totals);
+
+static inline conv_edge_key
+conv_totals_edge(const conv_totals *totals, size_t i)
+{
+    return ((const conv_edge_key *)totals->edges.item)[i];
+}
+
+#endif

@@ -1,0 +1,699 @@
+/*
+ * model.c - a profile becomes names, a tree and logs of runs.
+ *
+ * The log of a thread is, per run: varint first sample's time less the last
+ * sample's of the run before, varint duration, varint samples, u8 status,
+ * varint node, varint weight; about 10 bytes.
+ */
+#include "converter/model/model.h"
+#include "converter/encode/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { VARINT_MAX = 10, RUN_MAX = 5 * VARINT_MAX + 1, FIRST_SLOTS = 1024 };
+
+/* Where a thread stands while the sink lives. */
+typedef struct thread_state {
+    uint32_t *path; /* nodes, outermost first */
+    size_t depth, cap;
+    conv_model_run run; /* the open run; n 0: none */
+    uint64_t log_us;
+} thread_state;
+
+struct conv_model_input {
+    pr_list strings, frames; /* the producer's ids to ours */
+    thread_state *threads;
+    size_t cap_threads;
+};
+
+static conv_model *
+model_of(pr_sink *sink)
+{
+    return (conv_model *)sink;
+}
+
+static pr_code
+no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "model of the profile");
+}
+
+static pr_code
+broken_producer(const char *what, pr_err *err)
+{
+    return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET, "%s was not told", what);
+}
+
+/* ---- names ---- */
+
+static pr_code
+model_start(pr_sink *sink, const pr_start *start, pr_err *err)
+{
+    (void)err;
+    conv_model *model = model_of(sink);
+    model->start = *start;
+    /* what is filtered out while recording leaves gaps that are no time */
+    if (model->opts.time == CONV_TIME_REAL &&
+        (start->mode == PR_MODE_CPU || start->mode == PR_MODE_GIL ||
+         start->mode == PR_MODE_EXCEPTION))
+        model->opts.time = CONV_TIME_NOMINAL;
+    return PR_OK;
+}
+
+static pr_code
+model_string(pr_sink *sink, const char *bytes, size_t len, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    uint32_t id;
+    pr_code rc = pr_strings_add(&model->strings, bytes, len, &id, err);
+    return rc == PR_OK ? pr_list_add(&model->input->strings, id, err) : rc;
+}
+
+static pr_code
+model_meta(pr_sink *sink, const char *key, const char *value, size_t len,
+           pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    uint32_t key_id, value_id, at;
+    pr_code rc =
+        pr_strings_add(&model->strings, key, strlen(key), &key_id, err);
+    if (rc == PR_OK)
+        rc = pr_strings_add(&model->strings, value, len, &value_id, err);
+    if (rc == PR_OK)
+        rc = pr_set_add(&model->meta_keys, &key_id, &at, err);
+    if (rc != PR_OK)
+        return rc;
+    if (at == model->meta_values.n)
+        return pr_list_add(&model->meta_values, value_id, err);
+    model->meta_values.at[at] = value_id;
+    return PR_OK;
+}
+
+static pr_code
+add_function(conv_model *model, const conv_function *function, int32_t line,
+             uint32_t *ret, pr_err *err)
+{
+    size_t before = model->functions.n;
+    pr_code rc = pr_set_add(&model->functions, function, ret, err);
+    if (rc != PR_OK)
+        return rc;
+    if (!pr_grow(&model->min_line, &model->cap_min_line, model->functions.n,
+                 sizeof *model->min_line))
+        return no_memory(err);
+    int32_t *least = &model->min_line[*ret];
+    if (model->functions.n > before)
+        *least = PR_NO_LINE;
+    if (line > 0 && (*least < 0 || line < *least))
+        *least = line;
+    return PR_OK;
+}
+
+/* What is left of a frame at the model's level. */
+static conv_frame
+frame_at_level(const conv_model *model, const pr_frame *frame,
+               uint32_t function)
+{
+    conv_frame whole = {function,      frame->line,       frame->end_line,
+                        frame->column, frame->end_column, frame->opcode};
+    if (model->opts.level != CONV_LEVEL_DEFAULT) {
+        whole.end_line = whole.column = whole.end_column = PR_NO_LINE;
+        whole.opcode = PR_NO_OPCODE;
+    }
+    if (model->opts.level == CONV_LEVEL_FUNCTION)
+        whole.line = PR_NO_LINE;
+    return whole;
+}
+
+static pr_code
+model_frame(pr_sink *sink, const pr_frame *frame, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    const pr_list *strings = &model->input->strings;
+    if (frame->file >= strings->n || frame->func >= strings->n)
+        return broken_producer("a frame's name", err);
+    const conv_function function = {
+        strings->at[frame->file], strings->at[frame->func],
+        model->opts.no_first_lines ? 0 : frame->first_line};
+    uint32_t function_id, id;
+    pr_code rc = add_function(model, &function, frame->line, &function_id, err);
+    if (rc != PR_OK)
+        return rc;
+    const conv_frame whole = frame_at_level(model, frame, function_id);
+    rc = pr_set_add(&model->frames, &whole, &id, err);
+    return rc == PR_OK ? pr_list_add(&model->input->frames, id, err) : rc;
+}
+
+static pr_code
+name_thread(conv_model *model, conv_thread *thread, const char *name,
+            size_t len, pr_err *err)
+{
+    if (len == 0)
+        return PR_OK;
+    pr_code rc = pr_strings_add(&model->strings, name, len, &thread->name, err);
+    if (rc == PR_OK)
+        thread->named = 1;
+    return rc;
+}
+
+static pr_code
+model_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    struct conv_model_input *input = model->input;
+    size_t n = model->n_threads;
+    if (n >= PR_NO_THREAD - 1)
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many threads");
+    if (!pr_grow(&model->threads, &model->cap_threads, n + 1,
+                 sizeof *model->threads) ||
+        !pr_grow(&input->threads, &input->cap_threads, n + 1,
+                 sizeof *input->threads))
+        return no_memory(err);
+    conv_thread thread = {
+        .tid = told->tid, .interp = told->interp, .is_main = told->is_main};
+    memset(&thread.counts, 0xff, sizeof thread.counts);
+    pr_code rc = name_thread(model, &thread, told->name, told->name_len, err);
+    if (rc != PR_OK)
+        return rc;
+    model->threads[n] = thread;
+    input->threads[n] = (thread_state){0};
+    model->n_threads++;
+    return PR_OK;
+}
+
+static pr_code
+model_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
+             pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    if (thread >= model->n_threads)
+        return broken_producer("a thread", err);
+    return name_thread(model, &model->threads[thread], name, len, err);
+}
+
+/* ---- the tree ---- */
+
+static size_t
+slot_of(const conv_model *model, conv_node key)
+{
+    uint64_t both = (uint64_t)key.parent << 32 | key.frame;
+    return (size_t)pr_mix64(both) & (model->n_slots - 1);
+}
+
+static void
+place_node(conv_model *model, uint32_t id)
+{
+    size_t i = slot_of(model, model->nodes[id]);
+    while (model->slot[i])
+        i = (i + 1) & (model->n_slots - 1);
+    model->slot[i] = id;
+}
+
+/* At most 7 of 8 slots are taken.  This is not a pr_table because its 12 bytes
+ * a slot would take more than the nodes, and because a key of 8 bytes is
+ * compared as fast as a tag. */
+static bool
+grow_slots(conv_model *model)
+{
+    size_t n = model->n_slots ? model->n_slots * 2 : FIRST_SLOTS;
+    uint32_t *slot = calloc(n, sizeof *slot);
+    if (!slot)
+        return false;
+    free(model->slot);
+    model->slot = slot;
+    model->n_slots = n;
+    for (uint32_t id = 1; id < model->n_nodes; id++)
+        place_node(model, id);
+    return true;
+}
+
+static pr_code
+add_node(conv_model *model, conv_node key, uint32_t *ret, pr_err *err)
+{
+    if (model->n_nodes >= UINT32_MAX)
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+                       "too many different stacks");
+    if (!pr_grow(&model->nodes, &model->cap_nodes, model->n_nodes + 1,
+                 sizeof *model->nodes))
+        return no_memory(err);
+    if (model->n_nodes / 7 >= model->n_slots / 8 && !grow_slots(model))
+        return no_memory(err);
+    *ret = (uint32_t)model->n_nodes;
+    model->nodes[model->n_nodes++] = key;
+    place_node(model, *ret);
+    return PR_OK;
+}
+
+static pr_code
+child_of(conv_model *model, uint32_t parent, uint32_t frame, uint32_t *ret,
+         pr_err *err)
+{
+    const conv_node key = {parent, frame};
+    size_t mask = model->n_slots - 1;
+    for (size_t i = slot_of(model, key); model->slot[i]; i = (i + 1) & mask) {
+        const conv_node *node = &model->nodes[model->slot[i]];
+        if (node->parent == parent && node->frame == frame) {
+            *ret = model->slot[i];
+            return PR_OK;
+        }
+    }
+    return add_node(model, key, ret, err);
+}
+
+/* Follow a delta from the thread's last stack to its new one. */
+static pr_code
+walk(conv_model *model, thread_state *state, const pr_delta *delta, pr_err *err)
+{
+    const pr_list *frames = &model->input->frames;
+    if (delta->keep > state->depth)
+        return broken_producer("a stack", err);
+    size_t depth = delta->keep;
+    if (!pr_grow(&state->path, &state->cap, depth + delta->n_push + 1,
+                 sizeof *state->path))
+        return no_memory(err);
+    uint32_t node = depth ? state->path[depth - 1] : 0;
+    for (uint32_t i = delta->n_push; i-- > 0;) {
+        if (delta->push[i] >= frames->n)
+            return broken_producer("a frame", err);
+        pr_code rc =
+            child_of(model, node, frames->at[delta->push[i]], &node, err);
+        if (rc != PR_OK)
+            return rc;
+        state->path[depth++] = node;
+    }
+    state->depth = depth;
+    return PR_OK;
+}
+
+/* ---- runs ---- */
+
+static uint8_t *
+put_varint(uint8_t *p, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        *p++ = (uint8_t)(v | 0x80);
+    *p++ = (uint8_t)v;
+    return p;
+}
+
+static uint64_t
+get_varint(const uint8_t **p)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        uint8_t byte = *(*p)++;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return v;
+    }
+}
+
+/* Times of a hostile file are as large as they like; a sum of them stops at
+ * what a signed number holds, so that nobody who adds parts of it overflows. */
+static uint64_t
+add_time(uint64_t sum, uint64_t more)
+{
+    return more > INT64_MAX - sum ? INT64_MAX : sum + more;
+}
+
+static pr_code
+close_run(conv_model *model, conv_thread *thread, thread_state *state,
+          pr_err *err)
+{
+    conv_model_run *run = &state->run;
+    if (run->n == 0)
+        return PR_OK;
+    if (run->weight_us > INT64_MAX - model->weight_us)
+        run->weight_us = INT64_MAX - model->weight_us;
+    if (!pr_grow(&thread->log, &thread->cap_log, thread->n_log + RUN_MAX, 1))
+        return no_memory(err);
+    uint8_t *p = thread->log + thread->n_log;
+    p = put_varint(p, run->first_us - state->log_us);
+    p = put_varint(p, run->last_us - run->first_us);
+    p = put_varint(p, run->n);
+    *p++ = run->status;
+    p = put_varint(p, run->node);
+    p = put_varint(p, run->weight_us);
+    thread->n_log = (size_t)(p - thread->log);
+    thread->runs++;
+    thread->samples += run->n;
+    thread->weight_us += run->weight_us;
+    model->weight_us += run->weight_us;
+    state->log_us = run->last_us;
+    state->run.n = 0;
+    return PR_OK;
+}
+
+/* A sample stands for the time up to the next one of its thread, but for no
+ * more than two intervals: the rest nobody has seen. */
+static void
+weigh(conv_model *model, conv_thread *thread, conv_model_run *run,
+      uint64_t until_us)
+{
+    uint64_t interval = model->start.interval_us, gap = until_us - run->last_us;
+    if (model->opts.time == CONV_TIME_NOMINAL)
+        run->weight_us = add_time(run->weight_us, interval);
+    else if (model->opts.time == CONV_TIME_SAMPLES)
+        run->weight_us++;
+    else if (gap / 2 < interval)
+        run->weight_us = add_time(run->weight_us, gap);
+    else {
+        uint64_t unobserved = gap - 2 * interval;
+        run->weight_us = add_time(run->weight_us, 2 * interval);
+        thread->unobserved_us = add_time(thread->unobserved_us, unobserved);
+        model->unobserved_us = add_time(model->unobserved_us, unobserved);
+    }
+}
+
+static pr_code
+add_samples(conv_model *model, conv_thread *thread, thread_state *state,
+            const pr_delta *delta, pr_err *err)
+{
+    uint32_t node = state->depth ? state->path[state->depth - 1] : 0;
+    conv_model_run *run = &state->run;
+    for (uint32_t i = 0; i < delta->n; i++) {
+        uint64_t time = delta->time_us[i];
+        uint8_t status = delta->status[i];
+        if (run->n) {
+            if (time < run->last_us)
+                return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+                               "samples of thread %" PRIu64 " out of order",
+                               thread->tid);
+            weigh(model, thread, run, time);
+        }
+        if (run->n == 0 || run->node != node || run->status != status) {
+            pr_code rc = close_run(model, thread, state, err);
+            if (rc != PR_OK)
+                return rc;
+            *run = (conv_model_run){time, time, 0, 0, node, status};
+            thread->is_main |= (status & PR_MAIN_THREAD) != 0;
+        }
+        run->n++;
+        run->last_us = time;
+    }
+    return PR_OK;
+}
+
+static pr_code
+model_delta(pr_sink *sink, const pr_delta *delta, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    if (delta->thread >= model->n_threads)
+        return broken_producer("a thread", err);
+    conv_thread *thread = &model->threads[delta->thread];
+    thread_state *state = &model->input->threads[delta->thread];
+    pr_code rc = walk(model, state, delta, err);
+    if (rc != PR_OK)
+        return rc;
+    if (thread->samples == 0 && state->run.n == 0 && delta->n)
+        thread->first_us = state->log_us = delta->time_us[0];
+    model->samples += delta->n;
+    return add_samples(model, thread, state, delta, err);
+}
+
+/* The last sample of a thread stands for one interval: it may have ended. */
+static pr_code
+end_threads(conv_model *model, pr_err *err)
+{
+    for (size_t i = 0; i < model->n_threads; i++) {
+        conv_thread *thread = &model->threads[i];
+        thread_state *state = &model->input->threads[i];
+        if (state->run.n == 0)
+            continue;
+        uint64_t last = state->run.last_us;
+        uint64_t interval = model->start.interval_us;
+        uint64_t end =
+            last > UINT64_MAX - interval ? UINT64_MAX : last + interval;
+        weigh(model, thread, &state->run, end);
+        thread->end_us = end;
+        pr_code rc = close_run(model, thread, state, err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    return PR_OK;
+}
+
+void
+conv_cursor_init(conv_cursor *cursor, const conv_thread *thread)
+{
+    *cursor = (conv_cursor){thread->log, thread->log + thread->n_log,
+                            thread->first_us};
+}
+
+bool
+conv_cursor_next(conv_cursor *cursor, conv_model_run *ret)
+{
+    if (cursor->at == cursor->end)
+        return false;
+    ret->first_us = cursor->time_us + get_varint(&cursor->at);
+    ret->last_us = ret->first_us + get_varint(&cursor->at);
+    ret->n = get_varint(&cursor->at);
+    ret->status = *cursor->at++;
+    ret->node = (uint32_t)get_varint(&cursor->at);
+    ret->weight_us = get_varint(&cursor->at);
+    cursor->time_us = ret->last_us;
+    return true;
+}
+
+/* ---- what is told besides ---- */
+
+static pr_code
+model_count(pr_sink *sink, const pr_count *count, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    if (count->thread != PR_NO_THREAD && count->thread >= model->n_threads)
+        return broken_producer("a thread", err);
+    conv_counts *counts = count->thread == PR_NO_THREAD
+                              ? &model->counts
+                              : &model->threads[count->thread].counts;
+    if (count->kind < PR_COUNT_KINDS)
+        counts->value[count->kind] = count->value;
+    return PR_OK;
+}
+
+static pr_code
+add_event(conv_model *model, conv_event event, const char *text, size_t len,
+          pr_err *err)
+{
+    pr_code rc = pr_strings_add(&model->strings, text, len, &event.text, err);
+    if (rc != PR_OK)
+        return rc;
+    if (!pr_grow(&model->events, &model->cap_events, model->n_events + 1,
+                 sizeof *model->events))
+        return no_memory(err);
+    model->events[model->n_events++] = event;
+    return PR_OK;
+}
+
+static pr_code
+model_mark(pr_sink *sink, const pr_mark *mark, pr_err *err)
+{
+    const conv_event event = {
+        .kind = mark->kind, .first_us = mark->time_us, .end_us = mark->end_us};
+    return add_event(model_of(sink), event, mark->text, mark->text_len, err);
+}
+
+static void
+put_member(conv_text *text, const char *name, uint64_t value)
+{
+    conv_text_puts(text, text->len ? ",\"" : "{\"");
+    conv_text_puts(text, name);
+    conv_text_puts(text, "\":");
+    conv_text_u64(text, value);
+}
+
+static pr_code
+model_gc(pr_sink *sink, const pr_gc_event *gc, pr_err *err)
+{
+    const conv_event event = {
+        .is_gc = true, .first_us = gc->start_us, .end_us = gc->stop_us};
+    conv_text text = {0};
+    put_member(&text, "interp", gc->interp);
+    put_member(&text, "generation", gc->generation);
+    put_member(&text, "collections", gc->collections);
+    put_member(&text, "collected", gc->collected);
+    put_member(&text, "uncollectable", gc->uncollectable);
+    put_member(&text, "candidates", gc->candidates);
+    put_member(&text, "heap_size", gc->heap_size);
+    put_member(&text, "duration_ns", gc->duration_ns);
+    conv_text_puts(&text, "}");
+    pr_code rc = text.failed
+                     ? no_memory(err)
+                     : add_event(model_of(sink), event, text.at, text.len, err);
+    conv_text_release(&text);
+    return rc;
+}
+
+static pr_code
+model_task(pr_sink *sink, const pr_task *told, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    if (told->thread != PR_NO_THREAD && told->thread >= model->n_threads)
+        return broken_producer("a thread", err);
+    conv_task task = {.key = told->key,
+                      .first_us = told->time_us,
+                      .thread = told->thread,
+                      .first_parent = model->n_task_parents,
+                      .n_parents = told->n_parents};
+    pr_code rc = pr_strings_add(&model->strings, told->name, told->name_len,
+                                &task.name, err);
+    if (rc != PR_OK)
+        return rc;
+    if (!pr_grow(&model->tasks, &model->cap_tasks, model->n_tasks + 1,
+                 sizeof *model->tasks) ||
+        !pr_grow(&model->task_parents, &model->cap_task_parents,
+                 model->n_task_parents + told->n_parents,
+                 sizeof *model->task_parents))
+        return no_memory(err);
+    if (told->n_parents)
+        memcpy(model->task_parents + model->n_task_parents, told->parent,
+               told->n_parents * sizeof *told->parent);
+    model->n_task_parents += told->n_parents;
+    model->tasks[model->n_tasks++] = task;
+    return PR_OK;
+}
+
+static pr_code
+model_stats(pr_sink *sink, const pr_stats *stats, pr_err *err)
+{
+    (void)err;
+    model_of(sink)->stats = *stats;
+    return PR_OK;
+}
+
+/* ---- life ---- */
+
+static void
+free_input(conv_model *model)
+{
+    struct conv_model_input *input = model->input;
+    if (!input)
+        return;
+    for (size_t i = 0; i < model->n_threads; i++)
+        free(input->threads[i].path);
+    free(input->threads);
+    free(model->slot); /* nobody looks for nodes any more */
+    model->slot = NULL;
+    pr_list_release(&input->strings);
+    pr_list_release(&input->frames);
+    free(input);
+    model->input = NULL;
+}
+
+static void
+model_abort(pr_sink *sink)
+{
+    free_input(model_of(sink));
+}
+
+static pr_code
+model_finish(pr_sink *sink, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    pr_code rc = end_threads(model, err);
+    free_input(model);
+    return rc;
+}
+
+static const pr_sink_ops model_ops = {
+    .start = model_start,
+    .meta = model_meta,
+    .string = model_string,
+    .frame = model_frame,
+    .thread = model_thread,
+    .rename = model_rename,
+    .delta = model_delta,
+    .count = model_count,
+    .gc = model_gc,
+    .task = model_task,
+    .mark = model_mark,
+    .stats = model_stats,
+    .finish = model_finish,
+    .abort = model_abort,
+};
+
+pr_code
+conv_model_new(const conv_model_opts *opts, conv_model **ret, pr_err *err)
+{
+    conv_model *model = calloc(1, sizeof *model);
+    if (!model)
+        return no_memory(err);
+    model->sink.ops = &model_ops;
+    model->opts = *opts;
+    model->start.interval_us = 1;
+    model->functions.size = sizeof(conv_function);
+    model->frames.size = sizeof(conv_frame);
+    model->meta_keys.size = sizeof(uint32_t);
+    memset(&model->counts, 0xff, sizeof model->counts);
+    model->input = calloc(1, sizeof *model->input);
+    if (!model->input || !grow_slots(model) ||
+        !pr_grow(&model->nodes, &model->cap_nodes, 1, sizeof *model->nodes)) {
+        conv_model_free(model);
+        return no_memory(err);
+    }
+    model->nodes[model->n_nodes++] = (conv_node){0, UINT32_MAX};
+    *ret = model;
+    return PR_OK;
+}
+
+void
+conv_model_free(conv_model *model)
+{
+    if (!model)
+        return;
+    free_input(model);
+    for (size_t i = 0; i < model->n_threads; i++)
+        free(model->threads[i].log);
+    free(model->threads);
+    free(model->nodes);
+    free(model->min_line);
+    free(model->events);
+    free(model->tasks);
+    free(model->task_parents);
+    pr_strings_release(&model->strings);
+    pr_set_release(&model->functions);
+    pr_set_release(&model->frames);
+    pr_set_release(&model->meta_keys);
+    pr_list_release(&model->meta_values);
+    free(model);
+}
+
+static bool
+file_is(const conv_model *model, uint32_t function, const char *file)
+{
+    pr_bytes got = pr_strings_get(&model->strings,
+                                  conv_model_function(model, function)->file);
+    return got.len == strlen(file) && memcmp(got.at, file, got.len) == 0;
+}
+
+bool
+conv_model_is_synthetic(const conv_model *model, uint32_t function)
+{
+    return file_is(model, function, PR_SYNTHETIC_FILE);
+}
+
+bool
+conv_model_is_task(const conv_model *model, uint32_t function)
+{
+    return file_is(model, function, PR_TASK_FILE);
+}
+
+int32_t
+conv_model_line_of(const conv_model *model, uint32_t function)
+{
+    int32_t first = conv_model_function(model, function)->first_line;
+    int32_t least = model->min_line[function];
+    if (first > 0)
+        return first;
+    return least > 0 ? least : 0;
+}
+
+uint64_t
+conv_model_function_hash(const conv_model *model, uint32_t function)
+{
+    const conv_function *f = conv_model_function(model, function);
+    pr_bytes file = pr_strings_get(&model->strings, f->file);
+    pr_bytes name = pr_strings_get(&model->strings, f->name);
+    uint64_t seed = pr_hash_seeded(file.at, file.len, (uint32_t)f->first_line);
+    return pr_hash_seeded(name.at, name.len, seed);
+}

@@ -1,0 +1,168 @@
+/*
+ * model.h - what the targets see: names, a tree of stacks, runs.
+ *
+ * The model is a sink.  It interns names by content, keeps every distinct
+ * stack as a node of an append-only tree, and for each thread a compact log of
+ * its runs; per node it needs 8 bytes and a slot of 4.6 to 9.2 bytes.
+ *
+ * Invariants
+ *  M1 ids of strings, functions, frames, nodes and threads are given in order
+ *     of first appearance and never change.
+ *  M2 a parent's id is less than its children's; node 0 is the empty stack.
+ *  M3 two nodes differ in parent or frame; two frames differ in content at the
+ *     model's level.
+ *  M4 the runs of a thread are in time order; consecutive ones differ in node
+ *     or status.
+ *
+ * Ownership  conv_model_new() gives a sink the caller drives; after finish()
+ *            the model stays, until conv_model_free().  abort() does nothing
+ *            but that.
+ */
+#ifndef CONVERTER_MODEL_MODEL_H
+#define CONVERTER_MODEL_MODEL_H
+
+#include <base/intern.h>
+#include <pyrec/convert.h>
+
+/* Two functions are the same if all three are. */
+typedef struct conv_function {
+    uint32_t file; /* string id */
+    uint32_t name; /* string id: the qualified name */
+    int32_t first_line;
+} conv_function;
+
+/* Below the model's level the fields are PR_NO_LINE and PR_NO_OPCODE. */
+typedef struct conv_frame {
+    uint32_t function;
+    int32_t line, end_line, column, end_column;
+    uint32_t opcode;
+} conv_frame;
+
+typedef struct conv_node {
+    uint32_t parent, frame;
+} conv_node;
+
+typedef struct conv_model_run {
+    uint64_t first_us, last_us; /* of its samples */
+    uint64_t n;
+    uint64_t weight_us; /* what they stand for */
+    uint32_t node;
+    uint8_t status;
+} conv_model_run;
+
+/* PR_COUNT_KINDS counters; ~0 where the file says nothing. */
+typedef struct conv_counts {
+    uint64_t value[PR_COUNT_KINDS];
+} conv_counts;
+#define CONV_NO_COUNT UINT64_MAX
+
+typedef struct conv_thread {
+    uint64_t tid;
+    uint32_t interp;
+    uint8_t is_main;
+    uint8_t named;
+    uint32_t name; /* string id, if named */
+    uint64_t samples, runs;
+    uint64_t weight_us, unobserved_us;
+    uint64_t first_us, end_us; /* end: of its last sample's time */
+    conv_counts counts;
+    uint8_t *log; /* runs, see model.c */
+    size_t n_log, cap_log;
+} conv_thread;
+
+/* A mark or a garbage collection; both happen to the process. */
+typedef struct conv_event {
+    bool is_gc;
+    uint32_t kind; /* pr_mark_kind, if it is none */
+    uint64_t first_us, end_us;
+    uint32_t text; /* string id; of a collection, a JSON object */
+} conv_event;
+
+typedef struct conv_task {
+    uint64_t key, first_us;
+    uint32_t thread; /* PR_NO_THREAD: of an ended thread */
+    uint32_t name;   /* string id */
+    size_t first_parent, n_parents;
+} conv_task;
+
+typedef struct conv_model_opts {
+    conv_level level;    /* CONV_LEVEL_DEFAULT: whole frames */
+    conv_time time;      /* real, nominal or samples */
+    bool no_first_lines; /* as files of CPython: functions by name alone */
+} conv_model_opts;
+
+typedef struct conv_model {
+    pr_sink sink;
+    conv_model_opts opts;
+    pr_start start;
+    pr_stats stats;
+    pr_strings strings;
+    pr_set functions;  /* conv_function */
+    int32_t *min_line; /* [functions.n] least line seen; PR_NO_LINE none */
+    size_t cap_min_line;
+    pr_set frames; /* conv_frame */
+    conv_node *nodes;
+    size_t n_nodes, cap_nodes;
+    uint32_t *slot; /* hash of (parent, frame) to node, 0 free; NULL once the
+                     * sink has ended */
+    size_t n_slots; /* a power of two */
+    conv_thread *threads;
+    size_t n_threads, cap_threads;
+    conv_counts counts; /* of the process */
+    conv_event *events;
+    size_t n_events, cap_events;
+    conv_task *tasks;
+    size_t n_tasks, cap_tasks;
+    uint64_t *task_parents;
+    size_t n_task_parents, cap_task_parents;
+    pr_set meta_keys;    /* string ids */
+    pr_list meta_values; /* [meta_keys.n] string ids */
+    uint64_t samples;
+    uint64_t weight_us, unobserved_us;
+    struct conv_model_input *input; /* while the sink lives */
+} conv_model;
+
+pr_code conv_model_new(const conv_model_opts *opts, conv_model **ret,
+                       pr_err *err);
+void conv_model_free(conv_model *model); /* takes NULL */
+
+static inline pr_sink *
+conv_model_sink(conv_model *model)
+{
+    return &model->sink;
+}
+
+static inline const conv_function *
+conv_model_function(const conv_model *model, uint32_t id)
+{
+    return (const conv_function *)model->functions.item + id;
+}
+
+static inline const conv_frame *
+conv_model_frame(const conv_model *model, uint32_t id)
+{
+    return (const conv_frame *)model->frames.item + id;
+}
+
+/* Is the frame one of those without a place (<native>, <GC>)? */
+bool conv_model_is_synthetic(const conv_model *model, uint32_t function);
+/* Is it the name of an asyncio task between frames? */
+bool conv_model_is_task(const conv_model *model, uint32_t function);
+
+/* Where the function is: its first line, else the least line seen, else 0. */
+int32_t conv_model_line_of(const conv_model *model, uint32_t function);
+
+/* The identity that leaves the file: XXH64 of the qualified name seeded with
+ * that of the path and the first line. */
+uint64_t conv_model_function_hash(const conv_model *model, uint32_t function);
+
+/* Walks the runs of one thread, in time order. */
+typedef struct conv_cursor {
+    const uint8_t *at, *end;
+    uint64_t time_us;
+} conv_cursor;
+
+void conv_cursor_init(conv_cursor *cursor, const conv_thread *thread);
+bool conv_cursor_next(conv_cursor *cursor, conv_model_run *ret);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * source_path.h - what the path of a source file says about it.
+ *
+ * Judged by the path alone, as it was on the machine of the target.
+ */
+#ifndef CONVERTER_MODEL_SOURCE_PATH_H
+#define CONVERTER_MODEL_SOURCE_PATH_H
+
+#include "converter/encode/text.h"
+#include <base/intern.h>
+
+typedef enum conv_path_class {
+    CONV_PATH_PROJECT,
+    CONV_PATH_STDLIB, /* below lib/pythonX.Y/ */
+    CONV_PATH_SITE,   /* below site-packages/ or dist-packages/ */
+    CONV_PATH_FROZEN, /* <frozen ...> */
+    CONV_PATH_SPECIAL /* no file: <string>, ~, <task> */
+} conv_path_class;
+
+conv_path_class conv_path_of(pr_bytes path);
+const char *conv_path_name(conv_path_class place);
+
+/* The part after the last slash. */
+pr_bytes conv_path_base(pr_bytes path);
+
+/* The path below the library it belongs to; a project's path is whole. */
+pr_bytes conv_path_short(pr_bytes path);
+
+/* Append the dotted name under which it was probably imported ("json.decoder",
+ * of a project's file its last part); nothing for special ones. */
+void conv_path_module(conv_text *text, pr_bytes path);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * stack_text.h - the text of one stack after the other.
+ *
+ * Walks a tree by parents; what a stack shares with the one before is kept, so
+ * a step costs the nodes that changed.
+ */
+#ifndef CONVERTER_MODEL_STACK_TEXT_H
+#define CONVERTER_MODEL_STACK_TEXT_H
+
+#include "converter/encode/text.h"
+#include <base/intern.h>
+
+/* Append what a node adds to the text of its parent; outermost: its parent is
+ * the root. */
+typedef void (*conv_stack_text_put)(const void *context, uint32_t node,
+                                    bool outermost, conv_text *text);
+
+typedef struct conv_stack_text {
+    /* set by the user; node 0 is the root, of depth 0 and without text */
+    const uint32_t *parent; /* of node i: parent[i * stride] */
+    size_t stride;
+    const uint32_t *depth; /* [node] */
+    conv_stack_text_put put;
+    const void *context;
+    /* the present stack */
+    conv_text text;
+    pr_list path; /* its nodes, outermost first */
+    size_t *end;  /* [path.n] where each one's text ends */
+    size_t cap_end;
+    pr_list pending; /* scratch */
+} conv_stack_text;
+
+pr_code conv_stack_text_set(conv_stack_text *trail, uint32_t node, pr_err *err);
+void conv_stack_text_release(conv_stack_text *trail);
+
+#endif

@@ -1,0 +1,322 @@
+/*
+ * collapsed.c - one line a distinct stack: "thread;outermost;...;innermost N",
+ * highest count first, then in order of the text.
+ *
+ * Own style: names escaped (CONV_TEXT_FRAME, and the space in front of a
+ * number at the end of a frame becomes '_'), equal lines added up.
+ * Stock style: byte by byte what CPython 3.15 Lib/profiling/sampling/
+ * stack_collector.py writes: no escapes, one line per file, line and name even
+ * if their texts are equal, threads with one id taken together.
+ */
+#include "converter/model/label.h"
+#include "converter/model/source_path.h"
+#include "converter/model/stack_order.h"
+#include "converter/target/target.h"
+
+#include <stdlib.h>
+
+/* Threads whose lines begin alike. */
+typedef struct group {
+    const char *at; /* text of the first frame */
+    size_t len;
+    uint32_t thread;
+} group;
+
+typedef struct entry {
+    uint64_t count;
+    uint32_t group; /* in order of their text */
+    uint32_t rank, line;
+} entry;
+
+typedef struct collapse {
+    conv_job *job;
+    const conv_model *model;
+    conv_stack_order lines;
+    pr_list parts;      /* of all frames, one behind the other */
+    pr_list first_part; /* [frame + 1] in `parts` */
+    pr_list line;       /* [node] */
+    conv_text names;    /* of the threads */
+    group *groups;      /* [n_threads], sorted */
+    uint64_t *count;    /* [line or node] within one group */
+    pr_list touched;    /* whose count is not 0 */
+    entry *entries;
+    size_t n_entries, cap_entries;
+} collapse;
+
+static pr_code
+no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "collapsed stacks");
+}
+
+/* ---- texts ---- */
+
+static void
+stock_frame(conv_text *text, const conv_model *model, uint32_t id)
+{
+    const conv_frame *frame = conv_model_frame(model, id);
+    const conv_function *f = conv_model_function(model, frame->function);
+    pr_bytes name = pr_strings_get(&model->strings, f->name);
+    pr_bytes base = conv_path_base(pr_strings_get(&model->strings, f->file));
+    int32_t line = frame->line == PR_NO_LINE ? 0 : frame->line;
+    if (line == 0 && conv_model_is_synthetic(model, frame->function)) {
+        conv_text_name(text, CONV_TEXT_UTF8, name.at, name.len);
+        return;
+    }
+    conv_text_name(text, CONV_TEXT_UTF8, base.at, base.len);
+    conv_text_puts(text, ":");
+    conv_text_name(text, CONV_TEXT_UTF8, name.at, name.len);
+    conv_text_puts(text, ":");
+    conv_text_i64(text, line);
+}
+
+static void
+own_frame(conv_text *text, const conv_model *model, uint32_t id)
+{
+    conv_label_frame(text, CONV_TEXT_FRAME, model, id);
+    conv_text_guard_count(text, 0);
+}
+
+static pr_code
+split_frames(collapse *c, pr_err *err)
+{
+    conv_text text = {0};
+    pr_code rc = pr_list_add(&c->first_part, 0, err);
+    for (uint32_t i = 0; i < c->model->frames.n && rc == PR_OK; i++) {
+        uint64_t changed = text.changed;
+        conv_text_reset(&text);
+        if (c->job->stock)
+            stock_frame(&text, c->model, i);
+        else
+            own_frame(&text, c->model, i);
+        c->job->names_changed += text.changed > changed;
+        rc = text.failed ? no_memory(err)
+                         : conv_stack_order_split(&c->lines, text.at, text.len,
+                                                  &c->parts, err);
+        if (rc == PR_OK)
+            rc = pr_list_add(&c->first_part, (uint32_t)c->parts.n, err);
+    }
+    conv_text_release(&text);
+    return rc;
+}
+
+static pr_code
+line_nodes(collapse *c, pr_err *err)
+{
+    pr_code rc = pr_list_add(&c->line, 0, err);
+    for (size_t i = 1; i < c->model->n_nodes && rc == PR_OK; i++) {
+        conv_node node = c->model->nodes[i];
+        uint32_t line = c->line.at[node.parent];
+        uint32_t end = c->first_part.at[node.frame + 1];
+        for (uint32_t part = c->first_part.at[node.frame];
+             part < end && rc == PR_OK; part++)
+            rc = conv_stack_order_child(&c->lines, line, c->parts.at[part],
+                                        &line, err);
+        if (rc == PR_OK)
+            rc = pr_list_add(&c->line, line, err);
+    }
+    return rc;
+}
+
+/* ---- threads ---- */
+
+/* As lines: what comes behind the text is ';'. */
+static int
+compare_groups(const void *a_group, const void *b_group)
+{
+    const group *a = a_group, *b = b_group;
+    size_t n = a->len < b->len ? a->len : b->len;
+    int order = memcmp(a->at, b->at, n);
+    if (order != 0)
+        return order;
+    if (a->len == b->len)
+        return (a->thread > b->thread) - (a->thread < b->thread);
+    int p = n < a->len ? (unsigned char)a->at[n] : ';';
+    int q = n < b->len ? (unsigned char)b->at[n] : ';';
+    return (p > q) - (p < q);
+}
+
+static pr_code
+name_threads(collapse *c, pr_err *err)
+{
+    size_t n = c->model->n_threads;
+    c->groups = calloc(n + 1, sizeof *c->groups);
+    pr_list end = {0};
+    pr_code rc = c->groups ? PR_OK : no_memory(err);
+    for (uint32_t i = 0; i < n && rc == PR_OK; i++) {
+        if (c->job->stock) {
+            conv_text_puts(&c->names, "tid:");
+            conv_text_u64(&c->names, c->model->threads[i].tid);
+        } else {
+            conv_label_thread(&c->names, CONV_TEXT_FRAME, c->model, i);
+        }
+        if (c->names.failed || c->names.len > UINT32_MAX)
+            rc = no_memory(err);
+        else
+            rc = pr_list_add(&end, (uint32_t)c->names.len, err);
+    }
+    for (uint32_t i = 0; i < n && rc == PR_OK; i++) {
+        uint32_t from = i ? end.at[i - 1] : 0;
+        c->groups[i] = (group){c->names.at + from, end.at[i] - from, i};
+    }
+    if (rc == PR_OK && n)
+        qsort(c->groups, n, sizeof *c->groups, compare_groups);
+    c->job->names_changed += c->names.changed;
+    pr_list_release(&end);
+    return rc;
+}
+
+/* ---- counts ---- */
+
+static pr_code
+count_thread(collapse *c, const conv_thread *thread, pr_err *err)
+{
+    conv_cursor cursor;
+    conv_model_run run;
+    conv_cursor_init(&cursor, thread);
+    while (conv_cursor_next(&cursor, &run)) {
+        uint32_t key = c->job->stock ? run.node : c->line.at[run.node];
+        if (run.weight_us == 0 || (c->job->stock && run.node == 0))
+            continue;
+        if (c->count[key] == 0) {
+            pr_code rc = pr_list_add(&c->touched, key, err);
+            if (rc != PR_OK)
+                return rc;
+        }
+        c->count[key] += run.weight_us;
+    }
+    return PR_OK;
+}
+
+static pr_code
+close_group(collapse *c, uint32_t number, const uint32_t *rank, pr_err *err)
+{
+    if (!pr_grow(&c->entries, &c->cap_entries, c->n_entries + c->touched.n,
+                 sizeof *c->entries))
+        return no_memory(err);
+    for (size_t i = 0; i < c->touched.n; i++) {
+        uint32_t key = c->touched.at[i];
+        uint32_t line = c->job->stock ? c->line.at[key] : key;
+        c->entries[c->n_entries++] =
+            (entry){c->count[key], number, rank[line], line};
+        c->count[key] = 0;
+    }
+    c->touched.n = 0;
+    return PR_OK;
+}
+
+static bool
+same_text(const group *a, const group *b)
+{
+    return a->len == b->len && memcmp(a->at, b->at, a->len) == 0;
+}
+
+static pr_code
+count_groups(collapse *c, const uint32_t *rank, pr_err *err)
+{
+    size_t n = c->model->n_threads;
+    size_t keys = c->job->stock ? c->model->n_nodes : c->lines.nodes.n;
+    c->count = calloc(keys, sizeof *c->count);
+    if (!c->count)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        const group *g = &c->groups[i];
+        pr_code rc = count_thread(c, &c->model->threads[g->thread], err);
+        if (rc == PR_OK && (i + 1 == n || !same_text(g, g + 1)))
+            rc = close_group(c, (uint32_t)i, rank, err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    return PR_OK;
+}
+
+static int
+compare_entries(const void *a_entry, const void *b_entry)
+{
+    const entry *a = a_entry, *b = b_entry;
+    if (a->count != b->count)
+        return a->count < b->count ? 1 : -1;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* ---- output ---- */
+
+static pr_code
+write_entries(collapse *c, pr_err *err)
+{
+    conv_stack_text line = conv_stack_order_trail(&c->lines);
+    conv_text number = {0};
+    pr_code rc = PR_OK;
+    conv_outfile *out = c->job->out;
+    for (size_t i = 0; i < c->n_entries && conv_out_good(out); i++) {
+        const entry *e = &c->entries[i];
+        rc = conv_stack_text_set(&line, e->line, err);
+        if (rc != PR_OK)
+            break;
+        conv_out_write(out, c->groups[e->group].at, c->groups[e->group].len);
+        if (e->line)
+            conv_out_write(out, ";", 1);
+        conv_out_write(out, line.text.at, line.text.len);
+        conv_text_reset(&number);
+        conv_text_puts(&number, " ");
+        conv_text_u64(&number, e->count);
+        conv_text_puts(&number, "\n");
+        conv_out_write(out, number.at, number.len);
+    }
+    if (number.failed && rc == PR_OK)
+        rc = no_memory(err);
+    conv_text_release(&number);
+    conv_stack_text_release(&line);
+    return rc;
+}
+
+static pr_code
+collapse_model(collapse *c, pr_err *err)
+{
+    uint32_t *rank = NULL;
+    pr_code rc = conv_stack_order_init(&c->lines, err);
+    if (rc == PR_OK)
+        rc = split_frames(c, err);
+    if (rc == PR_OK)
+        rc = line_nodes(c, err);
+    if (rc == PR_OK)
+        rc = name_threads(c, err);
+    if (rc == PR_OK)
+        rc = conv_stack_order_rank(&c->lines, &rank, err);
+    if (rc == PR_OK)
+        rc = count_groups(c, rank, err);
+    free(rank);
+    if (rc != PR_OK)
+        return rc;
+    if (c->n_entries)
+        qsort(c->entries, c->n_entries, sizeof *c->entries, compare_entries);
+    return write_entries(c, err);
+}
+
+static pr_code
+write_collapsed(conv_job *job, pr_err *err)
+{
+    collapse c = {.job = job, .model = job->model};
+    pr_code rc = collapse_model(&c, err);
+    conv_stack_order_release(&c.lines);
+    pr_list_release(&c.parts);
+    pr_list_release(&c.first_part);
+    pr_list_release(&c.line);
+    pr_list_release(&c.touched);
+    conv_text_release(&c.names);
+    free(c.groups);
+    free(c.count);
+    free(c.entries);
+    return rc;
+}
+
+const conv_target conv_collapsed = {
+    .info = {"collapsed", ".collapsed.txt",
+             "one line a stack, for flamegraph.pl and its kin"},
+    .level = CONV_LEVEL_FUNCTION,
+    .time = CONV_TIME_SAMPLES,
+    .has_stock = true,
+    .write = write_collapsed,
+};

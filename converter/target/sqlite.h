@@ -1,0 +1,14 @@
+/*
+ * sqlite.h - the tables of schema.h into an open database.
+ */
+#ifndef CONVERTER_TARGET_SQLITE_H
+#define CONVERTER_TARGET_SQLITE_H
+
+#include "converter/target/target.h"
+
+struct sqlite3;
+
+/* The database is empty; on failure it is left as far as it came. */
+pr_code conv_sqlite_fill(struct sqlite3 *database, conv_job *job, pr_err *err);
+
+#endif

@@ -1,0 +1,425 @@
+/*
+ * checkpoint_read.c - a checkpoint's frame and the typed records of its body, read.
+ */
+#include "format/read/checkpoint_read.h"
+#include "format/limits.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+/* ---- the frame ---- */
+
+uint64_t
+pf_checkpoint_length(const uint8_t *start)
+{
+    if (pf_load_le32(start) != PF_CHECKPOINT_SKIP ||
+        memcmp(start + PF_CHECKPOINT_MAGIC_AT, PF_CHECKPOINT_MAGIC, 4) != 0)
+        return 0;
+    uint64_t n = PF_SKIP_HEADER_SIZE +
+                 (uint64_t)pf_load_le32(start + PF_CHECKPOINT_LENGTH);
+    return n < PF_CHECKPOINT_SIZE ? 0 : n;
+}
+
+/* XXH64 of the frame with the checksum's own bytes as 0. */
+static pr_code
+check_sum(const uint8_t *frame, size_t n, bool swapped, pr_err *err)
+{
+    uint8_t *copy = malloc(n);
+    if (!copy)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for a checkpoint of %zu bytes", n);
+    memcpy(copy, frame, n);
+    memset(copy + PF_CHECKPOINT_CHECKSUM, 0, sizeof(uint64_t));
+    uint64_t sum = pr_hash_bytes(copy, n);
+    free(copy);
+    if (sum != pf_load_u64(frame + PF_CHECKPOINT_CHECKSUM, swapped))
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "the checkpoint's checksum does not match");
+    return PR_OK;
+}
+
+static pr_code
+check_versions(const uint8_t *frame, pr_err *err)
+{
+    if (frame[PF_CHECKPOINT_READ] > PF_CHECKPOINT_VERSION)
+        return PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+                       "the checkpoint needs a reader of version %u, this is "
+                       "version %u",
+                       frame[PF_CHECKPOINT_READ], PF_CHECKPOINT_VERSION);
+    if (frame[PF_CHECKPOINT_FLAGS] & ~PF_CHECKPOINT_ZSTD)
+        return PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+                       "the checkpoint has unknown flags 0x%02x",
+                       frame[PF_CHECKPOINT_FLAGS]);
+    if (frame[PF_CHECKPOINT_RESERVED] != 0)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "a reserved byte of the checkpoint is not 0");
+    return PR_OK;
+}
+
+pr_code
+pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
+                    pf_checkpoint *ret, pr_err *err)
+{
+    if (n < PF_CHECKPOINT_SIZE || pf_checkpoint_length(frame) != n)
+        return PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET, "no checkpoint");
+    pr_code code = check_sum(frame, n, swapped, err);
+    if (code == PR_OK)
+        code = check_versions(frame, err);
+    if (code != PR_OK)
+        return code;
+    pf_checkpoint c = {
+        .number = pf_load_u32(frame + PF_CHECKPOINT_NUMBER, swapped),
+        .data_at = pf_load_u64(frame + PF_CHECKPOINT_DATA_AT, swapped),
+        .data_size = pf_load_u64(frame + PF_CHECKPOINT_DATA_SIZE, swapped),
+        .data_check = pf_load_u64(frame + PF_CHECKPOINT_DATA_CHECK, swapped),
+        .stored = frame + PF_CHECKPOINT_SIZE,
+        .stored_size = n - PF_CHECKPOINT_SIZE,
+        .body_size = pf_load_u32(frame + PF_CHECKPOINT_BODY_SIZE, swapped),
+        .packed = frame[PF_CHECKPOINT_FLAGS] & PF_CHECKPOINT_ZSTD,
+        .newer_rewriter = frame[PF_CHECKPOINT_REWRITE] > PF_CHECKPOINT_VERSION,
+    };
+    if (!c.packed && c.body_size != c.stored_size)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "the checkpoint's body has %zu bytes, not %zu",
+                       c.stored_size, c.body_size);
+    *ret = c;
+    return PR_OK;
+}
+
+static pr_code
+unpack(const pf_checkpoint *c, pf_buf *scratch, pr_err *err)
+{
+    /* allocate nothing that the stored bytes cannot hold */
+    uint64_t most =
+        (c->stored_size / PF_ZSTD_BLOCK_MIN) * (uint64_t)PF_ZSTD_BLOCK_MAX;
+    if (c->body_size > PF_CHECKPOINT_BODY_MAX || c->body_size > most ||
+        ZSTD_getFrameContentSize(c->stored, c->stored_size) != c->body_size)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "the checkpoint's body cannot have %zu bytes",
+                       c->body_size);
+    scratch->n = 0;
+    if (!pf_buf_reserve(scratch, c->body_size + 1))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for a checkpoint's body of %zu bytes",
+                       c->body_size);
+    size_t n =
+        ZSTD_decompress(scratch->p, c->body_size, c->stored, c->stored_size);
+    if (ZSTD_isError(n) || n != c->body_size)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "the checkpoint's body does not decompress: %s",
+                       ZSTD_isError(n) ? ZSTD_getErrorName(n) : "too short");
+    scratch->n = n;
+    return PR_OK;
+}
+
+pr_code
+pf_checkpoint_body(const pf_checkpoint *c, bool swapped, pf_buf *scratch,
+                   pf_cur *ret, pr_err *err)
+{
+    if (!c->packed) {
+        *ret = pf_cur_of(c->stored, c->stored_size, swapped);
+        return PR_OK;
+    }
+    pr_code code = unpack(c, scratch, err);
+    if (code == PR_OK)
+        *ret = pf_cur_of(scratch->p, scratch->n, swapped);
+    return code;
+}
+
+/* ---- the records ---- */
+
+typedef struct walk {
+    const pf_checkpoint_ops *ops;
+    void *context;
+    pr_err *err;
+} walk;
+
+/* Tell it, if it was read and somebody listens. */
+#define TELL(w, op, ...) \
+    ((w)->ops->op ? (w)->ops->op((w)->context, __VA_ARGS__, (w)->err) : PR_OK)
+
+static bool
+get_ref(pf_cur *c, pf_ref *ret)
+{
+    return pf_get_varint(c, &ret->tid) && pf_get_varint32(c, &ret->interp);
+}
+
+/* STRINGS and FRAMES begin alike; all ids must be below 2^32-1. */
+static bool
+get_id_range(pf_cur *c, size_t min_size, uint32_t *ret_first, uint64_t *ret_n)
+{
+    const uint8_t *start = c->p;
+    if (!pf_get_varint32(c, ret_first) || !pf_get_count(c, min_size, ret_n))
+        return false;
+    if (*ret_n > UINT32_MAX - (uint64_t)*ret_first)
+        return pf_refuse(c, start);
+    return true;
+}
+
+static pr_code
+walk_strings(walk *w, pf_cur *c)
+{
+    uint32_t first;
+    uint64_t n;
+    pr_code code = PR_OK;
+    if (!get_id_range(c, 1, &first, &n))
+        return PR_OK;
+    for (uint32_t i = 0; i < n && code == PR_OK; i++) {
+        const char *bytes;
+        size_t len;
+        if (!pf_get_string(c, &bytes, &len))
+            break;
+        code = TELL(w, string, first + i, bytes, len);
+    }
+    return code;
+}
+
+static pr_code
+walk_frames(walk *w, pf_cur *c)
+{
+    uint32_t first, line;
+    uint64_t n;
+    pr_code code = PR_OK;
+    if (!get_id_range(c, PF_FRAME_MIN + 1, &first, &n))
+        return PR_OK;
+    for (uint32_t i = 0; i < n && code == PR_OK; i++) {
+        pr_frame frame;
+        if (!pf_get_frame(c, &frame) || !pf_get_varint32(c, &line))
+            break;
+        frame.first_line = line > INT32_MAX ? 0 : (int32_t)line;
+        code = TELL(w, frame, first + i, &frame);
+    }
+    return code;
+}
+
+static pr_code
+walk_bases(walk *w, pf_cur *c)
+{
+    uint64_t n = 0, base;
+    pr_code code = PR_OK;
+    pf_ref ref;
+    pf_get_count(c, 3, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        if (!get_ref(c, &ref) || !pf_get_varint(c, &base))
+            break;
+        code = TELL(w, base, ref, base);
+    }
+    return code;
+}
+
+static pr_code
+walk_span(walk *w, pf_cur *c)
+{
+    pf_span s;
+    if (!pf_get_varint(c, &s.first_us) || !pf_get_varint(c, &s.last_us) ||
+        !pf_get_varint(c, &s.samples) || !pf_get_varint(c, &s.samples_so_far) ||
+        !pf_get_varint(c, &s.threads_so_far) ||
+        !pf_get_varint(c, &s.record_bytes))
+        return PR_OK;
+    return TELL(w, span, &s);
+}
+
+static pr_code
+walk_header(walk *w, pf_cur *c)
+{
+    const uint8_t *bytes = pf_get_bytes(c, PF_HEADER_SIZE);
+    return bytes ? TELL(w, header, bytes) : PR_OK;
+}
+
+static pr_code
+walk_threads(walk *w, pf_cur *c)
+{
+    uint64_t n = 0;
+    pr_code code = PR_OK;
+    pf_get_count(c, 4, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        pf_ref ref;
+        uint8_t flags;
+        const char *name;
+        size_t len;
+        if (!get_ref(c, &ref) || !pf_get_u8(c, &flags) ||
+            !pf_get_string(c, &name, &len))
+            break;
+        code = TELL(w, thread, ref, flags, name, len);
+    }
+    return code;
+}
+
+static pr_code
+walk_meta(walk *w, pf_cur *c)
+{
+    uint64_t n = 0;
+    pr_code code = PR_OK;
+    pf_get_count(c, 2, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        const char *key, *value;
+        size_t key_len, value_len;
+        if (!pf_get_string(c, &key, &key_len) ||
+            !pf_get_string(c, &value, &value_len))
+            break;
+        code = TELL(w, meta, key, key_len, value, value_len);
+    }
+    return code;
+}
+
+static pr_code
+walk_counts(walk *w, pf_cur *c)
+{
+    uint64_t n = 0;
+    pr_code code = PR_OK;
+    pf_get_count(c, 4, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        pf_ref ref;
+        pr_count count = {PR_NO_THREAD, 0, 0};
+        if (!get_ref(c, &ref) || !pf_get_varint32(c, &count.kind) ||
+            !pf_get_varint(c, &count.value))
+            break;
+        code = TELL(w, count, ref, &count);
+    }
+    return code;
+}
+
+static pr_code
+walk_gc(walk *w, pf_cur *c)
+{
+    uint64_t n = 0;
+    pr_code code = PR_OK;
+    pf_get_count(c, 10, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        pr_gc_event e;
+        if (!pf_get_varint32(c, &e.interp) ||
+            !pf_get_varint32(c, &e.generation) ||
+            !pf_get_varint(c, &e.start_us) || !pf_get_varint(c, &e.stop_us) ||
+            !pf_get_varint(c, &e.collections) ||
+            !pf_get_varint(c, &e.collected) ||
+            !pf_get_varint(c, &e.uncollectable) ||
+            !pf_get_varint(c, &e.candidates) ||
+            !pf_get_varint(c, &e.heap_size) ||
+            !pf_get_varint(c, &e.duration_ns))
+            break;
+        code = TELL(w, gc, &e);
+    }
+    return code;
+}
+
+/* The parents' keys into an array that lives as long as the call. */
+static bool
+get_parents(pf_cur *c, uint64_t **parent, size_t *cap, pr_task *task,
+            bool *no_memory)
+{
+    uint64_t n;
+    if (!pf_get_count(c, 1, &n))
+        return false;
+    if (n > UINT32_MAX || !pr_grow(parent, cap, (size_t)n, sizeof **parent)) {
+        *no_memory = true;
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!pf_get_varint(c, &(*parent)[i]))
+            return false;
+    task->parent = *parent;
+    task->n_parents = (uint32_t)n;
+    return true;
+}
+
+static pr_code
+walk_tasks(walk *w, pf_cur *c)
+{
+    uint64_t n = 0, *parent = NULL;
+    size_t cap = 0;
+    bool no_memory = false;
+    pr_code code = PR_OK;
+    pf_get_count(c, 6, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        pf_ref ref;
+        pr_task task = {.thread = PR_NO_THREAD};
+        if (!pf_get_varint(c, &task.key) || !pf_get_varint(c, &task.time_us) ||
+            !get_ref(c, &ref) ||
+            !pf_get_string(c, &task.name, &task.name_len) ||
+            !get_parents(c, &parent, &cap, &task, &no_memory))
+            break;
+        code = TELL(w, task, ref, &task);
+    }
+    free(parent);
+    if (no_memory)
+        return PR_FAIL(w->err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for a task's parents");
+    return code;
+}
+
+static pr_code
+walk_marks(walk *w, pf_cur *c)
+{
+    uint64_t n = 0;
+    pr_code code = PR_OK;
+    pf_get_count(c, 4, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        pr_mark m;
+        if (!pf_get_varint32(c, &m.kind) || !pf_get_varint(c, &m.time_us) ||
+            !pf_get_varint(c, &m.end_us) ||
+            !pf_get_string(c, &m.text, &m.text_len))
+            break;
+        code = TELL(w, mark, &m);
+    }
+    return code;
+}
+
+typedef struct record_type {
+    uint8_t type;
+    pr_code (*walk)(walk *, pf_cur *);
+} record_type;
+
+static const record_type record_types[] = {
+    {PF_TYPE_HEADER, walk_header}, {PF_TYPE_STRINGS, walk_strings},
+    {PF_TYPE_FRAMES, walk_frames}, {PF_TYPE_BASES, walk_bases},
+    {PF_TYPE_SPAN, walk_span},     {PF_TYPE_THREADS, walk_threads},
+    {PF_TYPE_META, walk_meta},     {PF_TYPE_COUNTS, walk_counts},
+    {PF_TYPE_GC, walk_gc},         {PF_TYPE_TASKS, walk_tasks},
+    {PF_TYPE_MARKS, walk_marks},
+};
+
+static pr_code
+walk_record(walk *w, uint8_t type, pf_cur *c)
+{
+    size_t n = sizeof record_types / sizeof record_types[0];
+    for (size_t i = 0; i < n; i++) {
+        if (record_types[i].type != type)
+            continue;
+        pr_code code = record_types[i].walk(w, c);
+        if (code == PR_OK && c->bad)
+            return PR_FAIL(w->err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                           "the checkpoint's record 0x%02x does not hold what "
+                           "it says",
+                           type);
+        return code;
+    }
+    if (type & PF_TYPE_CRITICAL)
+        return PR_FAIL(w->err, PR_NEWER, 0, PR_NO_OFFSET,
+                       "the checkpoint needs a record 0x%02x understood that "
+                       "this reader does not know",
+                       type);
+    return PR_OK;
+}
+
+pr_code
+pf_checkpoint_walk(pf_cur body, const pf_checkpoint_ops *ops, void *context,
+                   pr_err *err)
+{
+    walk w = {ops, context, err};
+    while (pf_left(&body) > 0) {
+        uint8_t type;
+        uint64_t n;
+        const uint8_t *bytes = NULL;
+        if (pf_get_u8(&body, &type) && pf_get_varint(&body, &n))
+            bytes = pf_get_bytes(&body, n);
+        if (!bytes)
+            return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                           "the checkpoint's records do not fill its body");
+        pf_cur record = pf_cur_of(bytes, (size_t)n, body.swapped);
+        pr_code code = walk_record(&w, type, &record);
+        if (code != PR_OK)
+            return code;
+    }
+    return PR_OK;
+}

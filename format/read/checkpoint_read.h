@@ -1,0 +1,72 @@
+/*
+ * checkpoint_read.h - a checkpoint's frame and the typed records of its body, read
+ * (spec/format.md 5.2, 5.3).
+ */
+#ifndef FORMAT_READ_CHECKPOINT_READ_H
+#define FORMAT_READ_CHECKPOINT_READ_H
+
+#include "format/bytes.h"
+
+/* What a checkpoint says of itself; `stored` is borrowed from its frame. */
+typedef struct pf_checkpoint {
+    uint32_t number;
+    uint64_t data_at, data_size, data_check;
+    const uint8_t *stored;
+    size_t stored_size;
+    size_t body_size; /* decoded */
+    bool packed;      /* the stored body is one zstd frame */
+    bool newer_rewriter;
+} pf_checkpoint;
+
+/* The length of the whole skippable frame by its first bytes (at least
+ * PF_CHECKPOINT_SIZE of them); 0 if they begin no checkpoint. */
+uint64_t pf_checkpoint_length(const uint8_t *start);
+
+/* Check a whole skippable frame of n bytes.  PR_FOREIGN, PR_DAMAGED, PR_NEWER
+ * in the order of 5.2. */
+pr_code pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
+                            pf_checkpoint *ret, pr_err *err);
+
+/* A cursor over the decoded body: the frame's own bytes, or *scratch, which
+ * grows. */
+pr_code pf_checkpoint_body(const pf_checkpoint *checkpoint, bool swapped,
+                           pf_buf *scratch, pf_cur *ret, pr_err *err);
+
+static inline bool
+pf_ref_is_process(pf_ref ref)
+{
+    return ref.tid == PF_REF_PROCESS_TID && ref.interp == PF_REF_PROCESS_INTERP;
+}
+
+/* SPAN */
+typedef struct pf_span {
+    uint64_t first_us, last_us;
+    uint64_t samples, samples_so_far, threads_so_far;
+    uint64_t record_bytes;
+} pf_span;
+
+/* Who wants to know what a body holds; NULL: checked and not told.  Borrowed
+ * pointers are valid for the call.  `thread` of a count or task is in `ref`
+ * and not set in the struct. */
+typedef struct pf_checkpoint_ops {
+    pr_code (*string)(void *, uint32_t id, const char *, size_t, pr_err *);
+    pr_code (*frame)(void *, uint32_t id, const pr_frame *, pr_err *);
+    pr_code (*base)(void *, pf_ref, uint64_t base_us, pr_err *);
+    pr_code (*span)(void *, const pf_span *, pr_err *);
+    pr_code (*header)(void *, const uint8_t *bytes, pr_err *);
+    pr_code (*thread)(void *, pf_ref, uint8_t flags, const char *, size_t,
+                      pr_err *);
+    pr_code (*meta)(void *, const char *key, size_t key_len, const char *value,
+                    size_t value_len, pr_err *);
+    pr_code (*count)(void *, pf_ref, const pr_count *, pr_err *);
+    pr_code (*gc)(void *, const pr_gc_event *, pr_err *);
+    pr_code (*task)(void *, pf_ref, const pr_task *, pr_err *);
+    pr_code (*mark)(void *, const pr_mark *, pr_err *);
+} pf_checkpoint_ops;
+
+/* Walk the records.  PR_NEWER for an unknown critical one, PR_DAMAGED for
+ * what does not fit, or what a call returned. */
+pr_code pf_checkpoint_walk(pf_cur body, const pf_checkpoint_ops *ops,
+                           void *context, pr_err *err);
+
+#endif

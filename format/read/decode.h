@@ -1,0 +1,82 @@
+/*
+ * decode.h - records into deltas (spec/format.md 4.2, 5.1).
+ *
+ *  D1 A record becomes one delta, or as many as its run needs; nothing is
+ *     kept of a record but its thread's stack and time.
+ *  D2 Records come in pieces; a record that a piece cuts is left for the next
+ *     one, a run goes on where it was cut.
+ *  D3 Samples outside the wanted time change the stack and are not told; the
+ *     next told delta says what changed since the last told one.
+ *  D4 Between segments a thread's stack is kept: a segment that begins with
+ *     the stack it had tells no change.
+ */
+#ifndef FORMAT_READ_DECODE_H
+#define FORMAT_READ_DECODE_H
+
+#include "format/read/symbols.h"
+#include <pyrec/reader.h>
+
+/* One thread while it is decoded. */
+typedef struct pf_track {
+    uint64_t time_us; /* of its last sample */
+    uint32_t *stack;  /* innermost first, at the end of [cap] */
+    size_t cap;
+    uint32_t depth;
+    uint32_t told;  /* outermost frames that are also on the sink's stack */
+    uint32_t epoch; /* the last segment that names the thread */
+    bool fresh;     /* no record of it in this segment yet */
+} pf_track;
+
+/* The thread of a ref, as last looked up in segment `epoch`. */
+typedef struct pf_recent {
+    pf_ref ref;
+    uint32_t thread, epoch;
+} pf_recent;
+
+typedef struct pf_decoder {
+    pr_sink *sink;
+    pf_names *names;
+    uint64_t from_us, to_us;
+    bool learn; /* no checkpoint names threads: tell them as they appear */
+
+    pf_track *track; /* [n_tracks], by the thread's number */
+    size_t n_tracks, track_cap;
+    uint32_t epoch;
+    uint32_t frame_limit; /* ids below are their own numbers */
+    uint32_t depth_max;   /* frames of a stack */
+
+    pf_recent *recent; /* by hash: most records find their thread here */
+    uint64_t *time_us; /* of the samples that are told next */
+    uint8_t *status;
+
+    uint32_t threads_told;
+
+    uint32_t thread;   /* of the last record */
+    uint64_t run_left; /* samples of its run that are not decoded yet */
+
+    /* of this segment */
+    uint64_t samples, first_us, last_us;
+
+    bool sink_failed; /* the code is the sink's: stop */
+    uint64_t told;    /* samples */
+    uint64_t records[PF_POP_PUSH + 1];
+    pf_reader_stats stats; /* what is not counted by kind of record */
+} pf_decoder;
+
+pr_code pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names,
+                        bool learn, pr_err *err);
+void pf_decoder_release(pf_decoder *d);
+
+/* A new segment: each of its threads is named by pf_decoder_base() first
+ * (unless the decoder learns them). */
+void pf_decoder_begin(pf_decoder *d);
+pr_code pf_decoder_base(pf_decoder *d, pf_ref ref, uint64_t base_us,
+                        pr_err *err);
+
+/* Decode the records of a piece.  *ret_used: how many of its bytes; less than
+ * all only if `more` will come.  PR_DAMAGED (err's offset counts from the
+ * piece), PR_NOMEM, or the sink's code with sink_failed. */
+pr_code pf_decoder_piece(pf_decoder *d, pf_cur piece, bool more,
+                         size_t *ret_used, pr_err *err);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * foreign.c - what a file is that is no profile.
+ */
+#include "format/read/foreign.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct signature {
+    const char *bytes;
+    size_t n;
+    const char *name;
+} signature;
+
+#define SIGNATURE(bytes, name)             \
+    {                                      \
+        (bytes), sizeof(bytes) - 1, (name) \
+    }
+
+static const signature known[] = {
+    SIGNATURE("\x1f\x8b", "a gzip file"),
+    SIGNATURE("\x28\xb5\x2f\xfd", "a zstd file"),
+    SIGNATURE("\xfd"
+              "7zXZ",
+              "an xz file"),
+    SIGNATURE("BZh", "a bzip2 file"),
+    SIGNATURE("PK\x03\x04", "a zip archive"),
+    SIGNATURE("\x7f"
+              "ELF",
+              "an ELF program or library"),
+    SIGNATURE("SQLite format 3", "an SQLite database"),
+    SIGNATURE("PERFILE2", "a recording of perf"),
+    SIGNATURE("\x89PNG", "a PNG picture"),
+};
+
+/* CPython's marshal of a dict, which is what pstats files are: '{', then a
+ * tuple as the first key; both may carry the reference flag 0x80. */
+static bool
+is_pstats(const uint8_t *p, size_t n)
+{
+    return n >= 2 && (p[0] & 0x7f) == '{' &&
+           ((p[1] & 0x7f) == '(' || (p[1] & 0x7f) == ')');
+}
+
+static bool
+is_text(const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] == 0x7f || (p[i] < 0x20 && !memchr("\t\n\r\f", p[i], 4)))
+            return false;
+    return true;
+}
+
+const char *
+pf_foreign_name(const uint8_t *start, size_t n)
+{
+    if (n == 0)
+        return "empty";
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (n >= known[i].n && !memcmp(start, known[i].bytes, known[i].n))
+            return known[i].name;
+    if (is_pstats(start, n))
+        return "a pstats file";
+    if (!is_text(start, n))
+        return "data of an unknown kind";
+    size_t i = 0;
+    while (i < n && memchr(" \t\r\n", start[i], 4))
+        i++;
+    if (i < n && (start[i] == '{' || start[i] == '['))
+        return "JSON";
+    if (i < n && start[i] == '<')
+        return "HTML or XML";
+    return "text";
+}

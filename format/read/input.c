@@ -1,0 +1,120 @@
+/*
+ * input.c - a file, read at offsets.
+ */
+#include "format/read/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+pr_code
+pf_input_open(const char *path, pf_input *ret, pr_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot open '%s'",
+                       path);
+    struct stat st;
+    if (fstat(fd, &st) < 0) {
+        int sys = errno;
+        close(fd);
+        return PR_FAIL(err, PR_IO, sys, PR_NO_OFFSET, "cannot look at '%s'",
+                       path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        close(fd);
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is not a regular file",
+                   path);
+        pr_err_hint(err, "a profile is read from its end as well: copy it to "
+                         "a file first");
+        return PR_USAGE;
+    }
+    char *copy = strdup(path);
+    if (!copy) {
+        close(fd);
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "name of the input");
+    }
+    *ret = (pf_input){fd, (uint64_t)st.st_size, copy};
+    return PR_OK;
+}
+
+void
+pf_input_close(pf_input *in)
+{
+    if (in->fd >= 0)
+        close(in->fd);
+    in->fd = -1;
+    free(in->path);
+    in->path = NULL;
+}
+
+pr_code
+pf_input_read(const pf_input *in, uint64_t at, void *buf, size_t n, pr_err *err)
+{
+    if (at > in->size || n > in->size - at)
+        return PR_FAIL(err, PR_CUT, 0, in->size,
+                       "%zu bytes wanted at %" PRIu64 ", behind the end", n,
+                       at);
+    for (size_t done = 0; done < n;) {
+        ssize_t got =
+            pread(in->fd, (uint8_t *)buf + done, n - done, (off_t)(at + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return PR_FAIL(err, PR_IO, errno, at + done, "cannot read '%s'",
+                           in->path);
+        if (got == 0)
+            return PR_FAIL(err, PR_CUT, 0, at + done,
+                           "the file became shorter while it was read");
+        done += (size_t)got;
+    }
+    return PR_OK;
+}
+
+pr_code
+pf_input_hash(const pf_input *in, uint64_t at, uint64_t end, uint64_t *ret,
+              pr_err *err)
+{
+    uint8_t piece[PF_INPUT_PIECE];
+    XXH64_state_t state;
+    XXH64_reset(&state, 0);
+    while (at < end) {
+        size_t n =
+            end - at < PF_INPUT_PIECE ? (size_t)(end - at) : PF_INPUT_PIECE;
+        pr_code code = pf_input_read(in, at, piece, n, err);
+        if (code != PR_OK)
+            return code;
+        XXH64_update(&state, piece, n);
+        at += n;
+    }
+    *ret = XXH64_digest(&state);
+    return PR_OK;
+}
+
+pr_code
+pf_input_find(const pf_input *in, uint64_t at, uint64_t end, const void *wanted,
+              size_t n, uint64_t *ret, pr_err *err)
+{
+    uint8_t piece[PF_INPUT_PIECE];
+    while (at < end && end - at >= n) {
+        size_t have =
+            end - at < PF_INPUT_PIECE ? (size_t)(end - at) : PF_INPUT_PIECE;
+        pr_code code = pf_input_read(in, at, piece, have, err);
+        if (code != PR_OK)
+            return code;
+        const uint8_t *found = memmem(piece, have, wanted, n);
+        if (found) {
+            *ret = at + (uint64_t)(found - piece);
+            return PR_OK;
+        }
+        at += have - (n - 1); /* the next piece begins with a possible start */
+    }
+    *ret = end;
+    return PR_OK;
+}

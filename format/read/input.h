@@ -1,0 +1,38 @@
+/*
+ * input.h - a file, read at offsets.
+ *
+ * Not mapped: a file may shrink while it is read, and what was read must not
+ * count as memory.
+ */
+#ifndef FORMAT_READ_INPUT_H
+#define FORMAT_READ_INPUT_H
+
+#include <base/base.h>
+
+/* Long ranges are read in pieces of this size. */
+#define PF_INPUT_PIECE (64u << 10)
+
+typedef struct pf_input {
+    int fd;
+    uint64_t size; /* when it was opened: what is appended later is not seen */
+    char *path;    /* as the caller gave it */
+} pf_input;
+
+/* PR_IO, PR_NOMEM, or PR_USAGE for what is no regular file. */
+pr_code pf_input_open(const char *path, pf_input *ret, pr_err *err);
+void pf_input_close(pf_input *in);
+
+/* Exactly n bytes; PR_CUT if the file ends before. */
+pr_code pf_input_read(const pf_input *in, uint64_t at, void *buf, size_t n,
+                      pr_err *err);
+
+/* XXH64 of the bytes [at, end). */
+pr_code pf_input_hash(const pf_input *in, uint64_t at, uint64_t end,
+                      uint64_t *ret, pr_err *err);
+
+/* The first place in [at, end) where the n <= 16 bytes of `wanted` stand;
+ * `end` if there is none. */
+pr_code pf_input_find(const pf_input *in, uint64_t at, uint64_t end,
+                      const void *wanted, size_t n, uint64_t *ret, pr_err *err);
+
+#endif

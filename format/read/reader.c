@@ -1,0 +1,244 @@
+/*
+ * reader.c - open a profile file and answer questions about it.
+ */
+#include "format/read/foreign.h"
+#include "format/read/reader_internal.h"
+#include "format/read/segments.h"
+#include "format/read/stock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- what kind of file ---- */
+
+static pr_code
+refuse_foreign(const uint8_t *start, size_t n, pr_err *err)
+{
+    pr_err_set(err, PR_FOREIGN, 0, PR_NO_OFFSET, "not a profile: it is %s",
+               pf_foreign_name(start, n));
+    pr_err_hint(err, "profiles are written by pyrec, or by python3.15 -m "
+                     "profiling.sampling with --binary");
+    return PR_FOREIGN;
+}
+
+static pr_code
+refuse_version(const pf_reader *r, pr_err *err)
+{
+    const pf_header *h = &r->header;
+    if (h->version < PF_VERSION)
+        return PR_FAIL(err, PR_DAMAGED, 0, PF_HEADER_VERSION,
+                       "the header has version 0");
+    return PR_FAIL(err, PR_NEWER, 0, PF_HEADER_VERSION,
+                   "a profile of version %" PRIu32
+                   " (of CPython %u.%u.%u), this reader knows version %u",
+                   h->version, h->python[0], h->python[1], h->python[2],
+                   PF_VERSION);
+}
+
+/* The header's magic is gone: if the file has checkpoints, they know the byte
+ * order and what the header was. */
+static pr_code
+open_without_magic(pf_reader *r, const uint8_t *start, size_t n, pr_err *err)
+{
+    if (n < PF_HEADER_SIZE + 4 ||
+        pf_load_le32(start + PF_HEADER_SIZE) != PF_ZSTD_MAGIC)
+        return refuse_foreign(start, n, err);
+    pr_code code = PR_END;
+    for (int swapped = 0; swapped < 2 && code == PR_END; swapped++) {
+        r->swapped = swapped;
+        pf_header_parse(r, start);
+        code = pf_open_segments(r, err);
+    }
+    if (code == PR_OK && !r->header_known)
+        pf_fault_add(r, PR_DAMAGED, 0, "the header is damaged");
+    return code == PR_END ? refuse_foreign(start, n, err) : code;
+}
+
+static pr_code
+open_parts(pf_reader *r, pr_err *err)
+{
+    uint8_t start[PF_HEADER_SIZE + 4];
+    size_t n = r->in.size < sizeof start ? (size_t)r->in.size : sizeof start;
+    pr_code code = pf_input_read(&r->in, 0, start, n, err);
+    if (code != PR_OK)
+        return code;
+    uint32_t magic = n >= 4 ? pf_load_u32(start, false) : 0;
+    if (magic != PF_MAGIC && magic != PF_HCAM)
+        return open_without_magic(r, start, n, err);
+    if (n < PF_HEADER_SIZE)
+        return PR_FAIL(err, PR_CUT, 0, r->in.size,
+                       "the file ends in its header: it holds no sample");
+    r->swapped = magic == PF_HCAM;
+    pf_header_parse(r, start);
+    code = pf_open_segments(r, err);
+    if (code != PR_OK && code != PR_END)
+        return code;
+    /* a damaged header was replaced by its copy: this is the file's word */
+    if (r->header.version != PF_VERSION)
+        return refuse_version(r, err);
+    return code == PR_OK ? PR_OK : pf_open_stock(r, err);
+}
+
+/* ---- what is known of it ---- */
+
+static pr_mode
+mode_of(uint32_t capture)
+{
+    uint32_t mode = capture & PF_CAPTURE_MODE_MASK;
+    return mode == 0 || mode > PR_MODE_EXCEPTION + 1 ? PR_MODE_UNKNOWN
+                                                     : (pr_mode)(mode - 1);
+}
+
+static pr_start
+start_of(const pf_reader *r)
+{
+    const pf_header *h = &r->header;
+    const char *wall = pf_names_meta_find(&r->names, "wall_us");
+    pr_start start = {
+        .start_us = h->start_us,
+        .wall_us = wall ? strtoull(wall, NULL, 10) : 0,
+        /* a nominal distance of 0 says nothing, and nobody may divide by it */
+        .interval_us = h->interval_us ? h->interval_us : 1,
+        .mode = mode_of(h->capture),
+        .capture = h->capture & ~PF_CAPTURE_MODE_MASK,
+    };
+    memcpy(start.python, h->python, sizeof start.python);
+    return start;
+}
+
+static void
+sum_segments(pf_reader *r)
+{
+    pf_info *info = &r->info;
+    info->has_checkpoints = 1;
+    info->compressed = 1;
+    info->segments = r->n_segments;
+    info->samples = 0;
+    info->first_us = UINT64_MAX;
+    for (size_t i = 0; i < r->n_segments; i++) {
+        const pf_segment *s = &r->segment[i];
+        if (s->lost)
+            continue;
+        info->good_bytes = s->data_at + s->data_size + s->checkpoint_size;
+        info->samples += s->samples;
+        info->bytes_compressed += s->data_size;
+        info->bytes_records += s->record_bytes;
+        if (s->samples && s->first_us < info->first_us)
+            info->first_us = s->first_us;
+        if (s->samples && s->last_us > info->last_us)
+            info->last_us = s->last_us;
+    }
+    if (info->first_us == UINT64_MAX)
+        info->first_us = 0;
+    for (size_t i = 0; i < r->names.n_threads; i++)
+        info->threads += r->names.thread[i].sampled;
+}
+
+static void
+sum_stock(pf_reader *r)
+{
+    pf_info *info = &r->info;
+    info->samples = r->header.samples;
+    info->threads = r->header.threads;
+    info->compressed = r->header.compression == 1;
+    info->bytes_compressed = r->region_end - PF_HEADER_SIZE;
+    if (!info->compressed)
+        info->bytes_records = info->bytes_compressed;
+}
+
+/* A frame whose names are not there is told with "<lost>" for them. */
+static void
+check_names(pf_reader *r)
+{
+    pf_symbols *symbols = &r->names.symbols;
+    if (symbols->holes || pf_symbols_complete(symbols))
+        return;
+    symbols->holes = true;
+    pf_fault_add(r, PR_DAMAGED, PR_NO_OFFSET,
+                 "a frame names a string that does not exist");
+}
+
+static void
+fill_info(pf_reader *r)
+{
+    pf_info *info = &r->info;
+    info->start = start_of(r);
+    info->stats = r->footer.stats;
+    info->file_bytes = r->in.size;
+    info->swapped = r->swapped;
+    info->strings = r->names.symbols.n_strings;
+    info->frames = r->names.symbols.n_frames;
+    if (r->region_end)
+        sum_stock(r);
+    else
+        sum_segments(r);
+    if (info->state == PF_FINISHED)
+        info->good_bytes = r->in.size;
+}
+
+/* ---- the interface ---- */
+
+pr_code
+pf_reader_open(const char *path, pf_reader **ret, pr_err *err)
+{
+    pf_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for reading a profile");
+    r->in.fd = -1;
+    pr_code code = pf_input_open(path, &r->in, err);
+    if (code == PR_OK) {
+        code = open_parts(r, err);
+        if (code != PR_IO) /* which names the file itself */
+            pr_err_wrap(err, "'%s'", path);
+    }
+    if (code != PR_OK) {
+        pf_reader_free(r);
+        return code;
+    }
+    check_names(r);
+    fill_info(r);
+    *ret = r;
+    return PR_OK;
+}
+
+void
+pf_reader_free(pf_reader *r)
+{
+    if (!r)
+        return;
+    pf_input_close(&r->in);
+    pf_names_release(&r->names);
+    pf_index_release(&r->index);
+    free(r->segment);
+    free(r);
+}
+
+const pf_info *
+pf_reader_info(const pf_reader *r)
+{
+    return &r->info;
+}
+
+const char *
+pf_reader_meta(const pf_reader *r, size_t i, const char **ret_value,
+               size_t *ret_len)
+{
+    if (i >= r->names.n_meta)
+        return NULL;
+    *ret_value = r->names.meta[i].value;
+    *ret_len = r->names.meta[i].value_len;
+    return r->names.meta[i].key;
+}
+
+const pr_count *
+pf_reader_count(const pf_reader *r, size_t i)
+{
+    return i < r->names.n_counts ? &r->names.count[i] : NULL;
+}
+
+void
+pf_reader_get_stats(const pf_reader *r, pf_reader_stats *ret)
+{
+    *ret = r->stats;
+}

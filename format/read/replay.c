@@ -1,0 +1,383 @@
+/*
+ * replay.c - tell a profile file to a sink, and check one by telling it to
+ * nobody.
+ */
+#include "format/limits.h"
+#include "format/read/decode.h"
+#include "format/read/segment_loader.h"
+#include "format/read/segments.h"
+#include "format/read/stream.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct replay {
+    pf_reader *r;
+    pf_replay_opts opts;
+    pr_sink *sink;
+    pf_decoder decoder;
+    uint64_t passed; /* samples told or skipped, for the progress */
+} replay;
+
+static void
+report(const replay *p)
+{
+    if (p->opts.progress.report)
+        p->opts.progress.report(p->opts.progress.context, p->passed,
+                                p->r->info.samples);
+}
+
+/* ---- what comes before the samples ---- */
+
+/* `wall_us` was told with start(). */
+static pr_code
+tell_meta(const replay *p, pr_err *err)
+{
+    pr_code code = PR_OK;
+    for (size_t i = 0; i < p->r->names.n_meta && code == PR_OK; i++) {
+        const pf_meta *m = &p->r->names.meta[i];
+        if (!strcmp(m->key, "wall_us"))
+            continue;
+        code = PR_SINK_CALL(p->sink, meta, m->key, m->value, m->value_len, err);
+    }
+    return code;
+}
+
+/* All that checkpoints name is known from the start; threads of a CPython
+ * file appear in its samples. */
+static pr_code
+tell_names(replay *p, pr_err *err)
+{
+    pr_code code = PR_SINK_CALL(p->sink, start, &p->r->info.start, err);
+    if (code == PR_OK)
+        code = tell_meta(p, err);
+    if (code == PR_OK)
+        code = pf_symbols_tell(&p->r->names.symbols, p->sink, err);
+    if (!p->r->info.has_checkpoints)
+        return code;
+    size_t n = p->r->names.n_threads;
+    for (uint32_t i = 0; i < n && code == PR_OK; i++)
+        code = pf_names_tell_thread(&p->r->names, i, p->sink, err);
+    p->decoder.threads_told = (uint32_t)n;
+    return code;
+}
+
+/* ---- what stands beside the samples ---- */
+
+static uint32_t
+thread_of_ref(const replay *p, pf_ref ref)
+{
+    return pf_ref_is_process(ref) ? PR_NO_THREAD
+                                  : pf_names_find_thread(&p->r->names, ref);
+}
+
+static bool
+is_wanted(const replay *p, uint64_t first_us, uint64_t last_us)
+{
+    return last_us >= p->opts.from_us && first_us < p->opts.to_us;
+}
+
+static pr_code
+tell_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
+{
+    replay *p = context;
+    return pf_decoder_base(&p->decoder, ref, base_us, err);
+}
+
+/* Counters are told as they stand, in a range of time too: since the start of
+ * the recording. */
+static pr_code
+tell_count(void *context, pf_ref ref, const pr_count *count, pr_err *err)
+{
+    replay *p = context;
+    pr_count told = *count;
+    told.thread = thread_of_ref(p, ref);
+    pr_code code = PR_SINK_CALL(p->sink, count, &told, err);
+    p->decoder.sink_failed = code != PR_OK;
+    return code;
+}
+
+static pr_code
+tell_gc(void *context, const pr_gc_event *event, pr_err *err)
+{
+    replay *p = context;
+    if (!is_wanted(p, event->start_us, event->stop_us))
+        return PR_OK;
+    pr_code code = PR_SINK_CALL(p->sink, gc, event, err);
+    p->decoder.sink_failed = code != PR_OK;
+    return code;
+}
+
+static pr_code
+tell_task(void *context, pf_ref ref, const pr_task *task, pr_err *err)
+{
+    replay *p = context;
+    pr_task told = *task;
+    told.thread = thread_of_ref(p, ref);
+    pr_code code = PR_SINK_CALL(p->sink, task, &told, err);
+    p->decoder.sink_failed = code != PR_OK;
+    return code;
+}
+
+static pr_code
+tell_mark(void *context, const pr_mark *mark, pr_err *err)
+{
+    replay *p = context;
+    if (!is_wanted(p, mark->time_us, mark->end_us))
+        return PR_OK;
+    pr_code code = PR_SINK_CALL(p->sink, mark, mark, err);
+    p->decoder.sink_failed = code != PR_OK;
+    return code;
+}
+
+static const pf_checkpoint_ops base_ops = {.base = tell_base};
+static const pf_checkpoint_ops rest_ops = {
+    .count = tell_count,
+    .gc = tell_gc,
+    .task = tell_task,
+    .mark = tell_mark,
+};
+
+/* ---- segments ---- */
+
+/* The decoded samples are those that the checkpoint promised. */
+static pr_code
+check_span(const replay *p, const pf_segment *s, pr_err *err)
+{
+    const pf_decoder *d = &p->decoder;
+    bool same = d->samples == s->samples;
+    if (same && s->samples)
+        same = d->first_us == s->first_us && d->last_us == s->last_us;
+    if (!same)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "%" PRIu64 " samples where %" PRIu64 " were promised, "
+                       "or at other times",
+                       d->samples, s->samples);
+    return PR_OK;
+}
+
+static pr_code
+tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
+             pr_err *err)
+{
+    size_t used;
+    if (loaded->code != PR_OK)
+        return PR_FAIL(err, loaded->code, loaded->err.sys, loaded->err.offset,
+                       "%s", loaded->err.what);
+    pf_decoder_begin(&p->decoder);
+    pr_code code = pf_checkpoint_walk(loaded->body, &base_ops, p, err);
+    if (code == PR_OK)
+        code =
+            pf_decoder_piece(&p->decoder, loaded->records, false, &used, err);
+    if (code == PR_OK)
+        code = check_span(p, s, err);
+    if (code == PR_OK)
+        code = pf_checkpoint_walk(loaded->body, &rest_ops, p, err);
+    return code;
+}
+
+/* PR_OK: go on with the next segment. */
+static pr_code
+after_segment(replay *p, size_t i, pr_code code, const pr_err *why, pr_err *err)
+{
+    const pf_segment *s = &p->r->segment[i];
+    p->decoder.stats.segments_read++;
+    p->passed += s->samples;
+    report(p);
+    if (code == PR_OK)
+        return PR_OK;
+    if (p->decoder.sink_failed ||
+        (code != PR_DAMAGED && code != PR_FOREIGN && code != PR_CUT)) {
+        if (err && err->code == PR_OK)
+            *err = *why;
+        return code;
+    }
+    p->decoder.stats.segments_damaged++;
+    pf_fault_add(p->r, PR_DAMAGED, s->data_at,
+                 "segment %zu with %" PRIu64 " samples: %s", i, s->samples,
+                 why->what);
+    return PR_OK;
+}
+
+/* A segment without samples has no time: it may hold events of any. */
+static void
+choose_segments(replay *p, bool *wanted)
+{
+    for (size_t i = 0; i < p->r->n_segments; i++) {
+        const pf_segment *s = &p->r->segment[i];
+        wanted[i] = !s->lost &&
+                    (s->samples == 0 || is_wanted(p, s->first_us, s->last_us));
+        p->decoder.stats.segments_damaged += s->lost;
+        p->decoder.stats.segments_skipped += !s->lost && !wanted[i];
+        if (!s->lost && !wanted[i])
+            p->passed += s->samples;
+    }
+}
+
+static pr_code
+tell_segments(replay *p, pr_err *err)
+{
+    pf_reader *r = p->r;
+    pf_loader *loader;
+    const pf_loaded *loaded;
+    size_t i;
+    bool *wanted = calloc(r->n_segments + 1, sizeof *wanted);
+    if (!wanted)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for the list of segments");
+    choose_segments(p, wanted);
+    report(p);
+    pr_code code = pf_loader_new(&r->in, r->swapped, r->segment, wanted,
+                                 r->n_segments, p->opts.jobs, &loader, err);
+    if (code != PR_OK) {
+        free(wanted);
+        return code;
+    }
+    while (code == PR_OK && (loaded = pf_loader_next(loader, &i))) {
+        pr_err why = PR_ERR_INIT;
+        code = tell_segment(p, &r->segment[i], loaded, &why);
+        code = after_segment(p, i, code, &why, err);
+    }
+    pf_loader_free(loader);
+    free(wanted);
+    return code;
+}
+
+/* ---- one stream ---- */
+
+/* Decode all pieces.  PR_DAMAGED in *why is an answer, not a failure. */
+static pr_code
+tell_pieces(replay *p, pf_stream *stream, pr_err *why)
+{
+    const uint8_t *piece;
+    size_t n, used = 0;
+    bool more = true;
+    pf_decoder_begin(&p->decoder);
+    while (more) {
+        pr_code code = pf_stream_next(stream, used, &piece, &n, &more, why);
+        if (code != PR_OK)
+            return code;
+        code = pf_decoder_piece(&p->decoder, pf_cur_of(piece, n, p->r->swapped),
+                                more, &used, why);
+        if (code == PR_OK && more && used == 0 && n == PF_PIECE_MAX)
+            code = PR_FAIL(why, PR_DAMAGED, 0, 0, "a record is malformed");
+        if (code == PR_DAMAGED && !p->decoder.sink_failed)
+            why->offset += pf_stream_at(stream);
+        if (code != PR_OK)
+            return code;
+        p->passed = p->decoder.samples;
+        report(p);
+    }
+    return PR_OK;
+}
+
+/* What CPython's header counts is what its samples are. */
+static void
+check_stock_totals(replay *p)
+{
+    const pf_header *h = &p->r->header;
+    uint64_t samples = p->decoder.samples;
+    uint32_t threads = p->decoder.threads_told;
+    if (samples != h->samples || threads != h->threads)
+        pf_fault_add(p->r, PR_DAMAGED, PF_HEADER_SAMPLES,
+                     "the header counts %" PRIu64 " samples of %" PRIu32
+                     " threads, the file has %" PRIu64 " of %" PRIu32,
+                     h->samples, h->threads, samples, threads);
+}
+
+static pr_code
+tell_stream(replay *p, pr_err *err)
+{
+    pf_reader *r = p->r;
+    pf_stream *stream;
+    pr_err why = PR_ERR_INIT;
+    pr_code code = pf_stream_new(&r->in, PF_HEADER_SIZE, r->region_end,
+                                 r->info.compressed, &stream, err);
+    if (code != PR_OK)
+        return code;
+    report(p);
+    code = tell_pieces(p, stream, &why);
+    pf_stream_free(stream);
+    if (code == PR_OK) {
+        check_stock_totals(p);
+    } else if (code == PR_DAMAGED && !p->decoder.sink_failed) {
+        pf_fault_add(
+            r, PR_DAMAGED, PF_HEADER_SIZE,
+            "%" PRIu64 " of %" PRIu64 " samples are whole, then (byte %" PRIu64
+            " of the records): %s",
+            p->decoder.samples, r->header.samples, why.offset, why.what);
+        code = PR_OK;
+    } else if (err && err->code == PR_OK) {
+        *err = why;
+    }
+    return code;
+}
+
+/* ---- the interface ---- */
+
+static pr_code
+run(replay *p, pr_err *err)
+{
+    pr_code code = tell_names(p, err);
+    if (code == PR_OK)
+        code = p->r->info.has_checkpoints ? tell_segments(p, err)
+                                          : tell_stream(p, err);
+    if (code == PR_OK && p->r->info.stats.known & PR_STATS_PRESENT)
+        code = PR_SINK_CALL(p->sink, stats, &p->r->info.stats, err);
+    return code;
+}
+
+static void
+keep_stats(const replay *p)
+{
+    const uint64_t *records = p->decoder.records;
+    pf_reader_stats *s = &p->r->stats;
+    *s = p->decoder.stats;
+    s->repeat_records = records[PF_REPEAT];
+    s->full_records = records[PF_FULL];
+    s->suffix_records = records[PF_SUFFIX];
+    s->pop_push_records = records[PF_POP_PUSH];
+    s->total_samples = p->decoder.told;
+    s->stack_reconstructions =
+        s->full_records + s->suffix_records + s->pop_push_records;
+}
+
+pr_code
+pf_reader_replay(pf_reader *r, const pf_replay_opts *opts, pr_sink *sink,
+                 uint64_t *ret_samples, pr_err *err)
+{
+    static const pf_replay_opts all = PF_REPLAY_OPTS_INIT;
+    if (opts && opts->size != sizeof *opts)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "options of another version of this library");
+    replay p = {.r = r, .opts = opts ? *opts : all, .sink = sink};
+    pr_code code = pf_decoder_init(&p.decoder, sink, &r->names,
+                                   !r->info.has_checkpoints, err);
+    if (code != PR_OK)
+        return code;
+    p.decoder.from_us = p.opts.from_us;
+    p.decoder.to_us = p.opts.to_us;
+    code = run(&p, err);
+    keep_stats(&p);
+    if (ret_samples)
+        *ret_samples = p.decoder.told;
+    pf_decoder_release(&p.decoder);
+    if (code == PR_OK && r->fault.code != PR_OK)
+        return PR_FAIL(err, r->fault.code, 0, r->fault.offset, "'%.120s': %s",
+                       r->in.path, r->fault.what);
+    return code;
+}
+
+pr_code
+pf_reader_verify(pf_reader *r, const pr_progress *progress, pr_err *err)
+{
+    static const pr_sink_ops nothing = {.start = NULL};
+    pr_sink sink = {&nothing};
+    pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
+    if (progress)
+        opts.progress = *progress;
+    pr_code code = pf_check_tables(r, err);
+    if (code == PR_OK)
+        code = pf_reader_replay(r, &opts, &sink, NULL, err);
+    return code;
+}

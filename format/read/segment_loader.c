@@ -1,0 +1,275 @@
+/*
+ * segment_loader.c - segments from the file, checked and decompressed.
+ */
+#include "format/read/segment_loader.h"
+#include "format/limits.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+/* Slot i holds the i-th, (i + n_slots)-th, ... wanted segment.  A slot is
+ * filled by a worker once the caller has left it, and read by the caller once
+ * it is full. */
+typedef struct slot {
+    pf_loaded loaded;
+    size_t segment;
+    bool full;
+} slot;
+
+struct pf_loader {
+    const pf_input *in;
+    bool swapped;
+    const pf_segment *segment;
+    const bool *wanted;
+    size_t n;
+
+    slot *slots;
+    size_t n_slots;
+    ZSTD_DCtx *zstd; /* of the caller's own loads */
+
+    pthread_t *worker;
+    size_t n_workers;
+    pthread_mutex_t lock; /* guards all below and slot.full */
+    pthread_cond_t changed;
+    size_t next_segment; /* the first that nobody took */
+    size_t taken;        /* wanted segments that workers took */
+    size_t given;        /* wanted segments that the caller got */
+    bool in_use;         /* the caller holds the slot of the last one given */
+    bool stop;
+};
+
+/* ---- one segment ---- */
+
+static pr_code
+read_frames(const pf_loader *l, const pf_segment *s, pf_loaded *out,
+            pr_err *err)
+{
+    if (s->record_bytes > PF_RECORDS_MAX ||
+        s->data_size > PF_ZSTD_BOUND(PF_RECORDS_MAX))
+        return PR_FAIL(err, PR_LIMIT, 0, s->data_at,
+                       "a segment of more than %u bytes of records",
+                       PF_RECORDS_MAX);
+    size_t size = (size_t)(s->data_size + s->checkpoint_size);
+    out->frames.n = 0;
+    if (!pf_buf_reserve(&out->frames, size))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for a segment of %zu bytes", size);
+    out->frames.n = size;
+    return pf_input_read(l->in, s->data_at, out->frames.p, size, err);
+}
+
+static pr_code
+read_body(const pf_loader *l, const pf_segment *s, pf_loaded *out, pr_err *err)
+{
+    const uint8_t *data = out->frames.p;
+    pf_checkpoint c;
+    pr_code code = pf_checkpoint_check(
+        data + s->data_size, (size_t)s->checkpoint_size, l->swapped, &c, err);
+    if (code != PR_OK)
+        return code;
+    if (pr_hash_bytes(data, (size_t)s->data_size) != c.data_check)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "the checksum of its records does not match");
+    return pf_checkpoint_body(&c, l->swapped, &out->body_bytes, &out->body,
+                              err);
+}
+
+/* A data frame may hold any number of bytes: no more than were promised, and
+ * no more than its blocks can hold, are allocated. */
+static pr_code
+unpack_records(const pf_segment *s, ZSTD_DCtx *zstd, pf_loaded *out,
+               pr_err *err)
+{
+    size_t n = (size_t)s->record_bytes, size = (size_t)s->data_size;
+    unsigned long long said = ZSTD_getFrameContentSize(out->frames.p, size);
+    if (said == ZSTD_CONTENTSIZE_UNKNOWN)
+        said = 0; /* 5.1: a segment without records */
+    if (said != n ||
+        n > (size / PF_ZSTD_BLOCK_MIN) * (uint64_t)PF_ZSTD_BLOCK_MAX)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "its data frame does not hold %zu bytes", n);
+    out->record_bytes.n = 0;
+    if (!pf_buf_reserve(&out->record_bytes, n + 1))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for %zu bytes of records", n);
+    size_t got =
+        ZSTD_decompressDCtx(zstd, out->record_bytes.p, n, out->frames.p, size);
+    if (ZSTD_isError(got) || got != n)
+        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                       "its records do not decompress: %s",
+                       ZSTD_isError(got) ? ZSTD_getErrorName(got)
+                                         : "too short");
+    out->record_bytes.n = n;
+    return PR_OK;
+}
+
+static void
+load(const pf_loader *l, size_t segment, ZSTD_DCtx *zstd, pf_loaded *out)
+{
+    const pf_segment *s = &l->segment[segment];
+    pr_err_clear(&out->err);
+    out->code = read_frames(l, s, out, &out->err);
+    if (out->code == PR_OK)
+        out->code = read_body(l, s, out, &out->err);
+    if (out->code == PR_OK)
+        out->code = unpack_records(s, zstd, out, &out->err);
+    out->records =
+        pf_cur_of(out->record_bytes.p, out->record_bytes.n, l->swapped);
+}
+
+/* ---- in order ---- */
+
+/* The next wanted segment from `from` on; l->n behind the last. */
+static size_t
+next_wanted(const pf_loader *l, size_t from)
+{
+    while (from < l->n && !l->wanted[from])
+        from++;
+    return from;
+}
+
+/* Take the next segment if there is one and its slot is free; called with the
+ * lock held. */
+static slot *
+take_slot(pf_loader *l)
+{
+    size_t held = l->given - l->in_use; /* slots before are free again */
+    if (l->taken - held >= l->n_slots)
+        return NULL;
+    slot *s = &l->slots[l->taken % l->n_slots];
+    s->segment = l->next_segment;
+    l->taken++;
+    l->next_segment = next_wanted(l, l->next_segment + 1);
+    return s;
+}
+
+static void *
+work(void *context)
+{
+    pf_loader *l = context;
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop && l->next_segment < l->n) {
+        slot *s = take_slot(l);
+        if (!s) {
+            pthread_cond_wait(&l->changed, &l->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&l->lock);
+        if (zstd)
+            load(l, s->segment, zstd, &s->loaded);
+        else
+            s->loaded.code = PR_FAIL(&s->loaded.err, PR_NOMEM, 0, PR_NO_OFFSET,
+                                     "no memory for decompressing");
+        pthread_mutex_lock(&l->lock);
+        s->full = true;
+        pthread_cond_broadcast(&l->changed);
+    }
+    pthread_mutex_unlock(&l->lock);
+    ZSTD_freeDCtx(zstd);
+    return NULL;
+}
+
+static const pf_loaded *
+next_by_workers(pf_loader *l, size_t *ret_segment)
+{
+    pthread_mutex_lock(&l->lock);
+    if (l->in_use) {
+        l->slots[(l->given - 1) % l->n_slots].full = false;
+        l->in_use = false;
+        pthread_cond_broadcast(&l->changed);
+    }
+    slot *s = &l->slots[l->given % l->n_slots];
+    while (!s->full && (l->given < l->taken || l->next_segment < l->n))
+        pthread_cond_wait(&l->changed, &l->lock);
+    bool there = s->full;
+    l->given += there;
+    l->in_use = there;
+    pthread_mutex_unlock(&l->lock);
+    if (!there)
+        return NULL;
+    *ret_segment = s->segment;
+    return &s->loaded;
+}
+
+const pf_loaded *
+pf_loader_next(pf_loader *l, size_t *ret_segment)
+{
+    if (l->n_workers)
+        return next_by_workers(l, ret_segment);
+    if (l->next_segment >= l->n)
+        return NULL;
+    *ret_segment = l->next_segment;
+    load(l, l->next_segment, l->zstd, &l->slots[0].loaded);
+    l->next_segment = next_wanted(l, l->next_segment + 1);
+    return &l->slots[0].loaded;
+}
+
+/* ---- life ---- */
+
+static bool
+allocate(pf_loader *l, int jobs)
+{
+    l->n_slots = jobs > 1 ? (size_t)jobs + 1 : 1;
+    l->slots = calloc(l->n_slots, sizeof *l->slots);
+    l->worker = calloc(l->n_slots, sizeof *l->worker);
+    l->zstd = ZSTD_createDCtx();
+    return l->slots && l->worker && l->zstd;
+}
+
+pr_code
+pf_loader_new(const pf_input *in, bool swapped, const pf_segment *segment,
+              const bool *wanted, size_t n, int jobs, pf_loader **ret,
+              pr_err *err)
+{
+    pf_loader *l = calloc(1, sizeof *l);
+    if (!l)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for reading segments");
+    l->in = in;
+    l->swapped = swapped;
+    l->segment = segment;
+    l->wanted = wanted;
+    l->n = n;
+    l->next_segment = next_wanted(l, 0);
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->changed, NULL);
+    if (jobs > PF_JOBS_MAX)
+        jobs = PF_JOBS_MAX;
+    if (!allocate(l, jobs)) {
+        pf_loader_free(l);
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
+                       "no memory for reading segments");
+    }
+    /* without threads the caller loads for himself, with fewer it is slower */
+    while (jobs > 1 && l->n_workers < (size_t)jobs &&
+           !pthread_create(&l->worker[l->n_workers], NULL, work, l))
+        l->n_workers++;
+    *ret = l;
+    return PR_OK;
+}
+
+void
+pf_loader_free(pf_loader *l)
+{
+    if (!l)
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->stop = true;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    for (size_t i = 0; i < l->n_workers; i++)
+        pthread_join(l->worker[i], NULL);
+    for (size_t i = 0; l->slots && i < l->n_slots; i++) {
+        free(l->slots[i].loaded.frames.p);
+        free(l->slots[i].loaded.body_bytes.p);
+        free(l->slots[i].loaded.record_bytes.p);
+    }
+    free(l->slots);
+    free(l->worker);
+    ZSTD_freeDCtx(l->zstd);
+    pthread_cond_destroy(&l->changed);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}

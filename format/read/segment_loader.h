@@ -1,0 +1,33 @@
+/*
+ * segment_loader.h - segments from the file, checked and decompressed: one after the
+ * other, or by several threads, and always handed out in order.
+ */
+#ifndef FORMAT_READ_SEGMENT_LOADER_H
+#define FORMAT_READ_SEGMENT_LOADER_H
+
+#include "format/read/checkpoint_read.h"
+#include "format/read/end_read.h"
+
+/* A segment in memory; the buffers are kept from one to the next. */
+typedef struct pf_loaded {
+    pr_code code; /* of the load; the rest is valid if PR_OK */
+    pr_err err;
+    pf_cur body;    /* of the checkpoint */
+    pf_cur records; /* decompressed */
+    pf_buf frames;  /* the segment as it is in the file */
+    pf_buf body_bytes, record_bytes;
+} pf_loaded;
+
+typedef struct pf_loader pf_loader;
+
+/* Load segment[i] for all i with wanted[i], with `jobs` threads (at most 1:
+ * in the caller's).  What is pointed to outlives the loader. */
+pr_code pf_loader_new(const pf_input *in, bool swapped,
+                      const pf_segment *segment, const bool *wanted, size_t n,
+                      int jobs, pf_loader **ret, pr_err *err);
+void pf_loader_free(pf_loader *loader); /* takes NULL */
+
+/* The next wanted one; valid until the next call.  NULL behind the last. */
+const pf_loaded *pf_loader_next(pf_loader *loader, size_t *ret_segment);
+
+#endif

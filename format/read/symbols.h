@@ -1,0 +1,116 @@
+/*
+ * symbols.h - strings, frames, threads, metadata and counters of a file, as its
+ * checkpoints and tables tell them.
+ *
+ * A file's ids need not be without holes: a damaged checkpoint takes its names
+ * with it.  So what is told to a sink is numbered by arrival, and an id of the
+ * file is looked up in the ranges that arrived.
+ */
+#ifndef FORMAT_READ_SYMBOLS_H
+#define FORMAT_READ_SYMBOLS_H
+
+#include "format/read/checkpoint_read.h"
+#include <pyrec/sink.h>
+
+typedef struct pf_id_range {
+    uint32_t first, end; /* ids in the file */
+    uint32_t at;         /* number of `first` by arrival */
+} pf_id_range;
+
+typedef struct pf_id_map {
+    pf_id_range *range; /* in ascending order */
+    size_t n, cap;
+} pf_id_map;
+
+typedef struct pf_symbols {
+    pf_buf text;      /* bytes of the strings */
+    uint64_t *string; /* [n_strings] where each begins in text */
+    uint32_t *length; /* [n_strings] */
+    size_t n_strings, string_cap, length_cap;
+    pf_id_map string_map;
+    pr_frame *frame; /* [n_frames] with string ids of the file */
+    size_t n_frames, frame_cap;
+    pf_id_map frame_map;
+    bool holes; /* part of the file is lost: unknown ids may be names of it */
+} pf_symbols;
+
+typedef struct pf_thread {
+    uint64_t tid;
+    uint32_t interp;
+    bool is_main;
+    bool sampled;   /* a checkpoint names records of it */
+    size_t name_at; /* in pf_names.thread_text */
+    size_t name_len;
+} pf_thread;
+
+typedef struct pf_meta {
+    char *key;   /* terminated; owns the block in which the value lies too */
+    char *value; /* terminated as well */
+    size_t value_len;
+} pf_meta;
+
+typedef struct pf_names {
+    pf_symbols symbols;
+
+    pf_thread *thread; /* in order of first telling */
+    size_t n_threads, thread_cap;
+    pr_table thread_table;
+    pf_buf thread_text;
+
+    pf_meta *meta; /* in order of key */
+    size_t n_meta, meta_cap;
+
+    pr_count *count; /* in order of first telling */
+    size_t n_counts, count_cap;
+    pr_table count_table;
+} pf_names;
+
+void pf_names_release(pf_names *names);
+
+/* All that a checkpoint's body tells about names: context is the pf_names. */
+pr_code pf_names_string(void *names, uint32_t id, const char *bytes, size_t len,
+                        pr_err *err);
+pr_code pf_names_frame(void *names, uint32_t id, const pr_frame *frame,
+                       pr_err *err);
+pr_code pf_names_thread(void *names, pf_ref ref, uint8_t flags,
+                        const char *name, size_t len, pr_err *err);
+pr_code pf_names_base(void *names, pf_ref ref, uint64_t base_us, pr_err *err);
+pr_code pf_names_meta(void *names, const char *key, size_t key_len,
+                      const char *value, size_t value_len, pr_err *err);
+pr_code pf_names_count(void *names, pf_ref ref, const pr_count *count,
+                       pr_err *err);
+
+/* Take strings and frames from the tables of a finished file in place of what
+ * checkpoints told; first lines that they told are kept.  As before on
+ * failure. */
+pr_code pf_symbols_from_tables(pf_symbols *symbols, pf_cur strings,
+                               uint32_t n_strings, pf_cur frames,
+                               uint32_t n_frames, pr_err *err);
+
+/* The thread's number, PR_NO_THREAD if it is not known. */
+uint32_t pf_names_find_thread(const pf_names *names, pf_ref ref);
+/* The same; a new one gets the next number.  PR_NOMEM. */
+pr_code pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret,
+                            pr_err *err);
+
+const char *pf_names_meta_find(const pf_names *names, const char *key);
+
+void pf_symbols_release(pf_symbols *symbols);
+
+/* Are strings and frames the same, but for first lines? */
+bool pf_symbols_equal(const pf_symbols *a, const pf_symbols *b);
+
+/* Does every frame name strings that are there? */
+bool pf_symbols_complete(const pf_symbols *symbols);
+
+/* The number by arrival of a frame of the file; if the file has holes, that
+ * of the frame "<lost>"; otherwise UINT32_MAX. */
+uint32_t pf_symbols_frame(const pf_symbols *symbols, uint32_t id);
+
+/* Tell all strings and frames, in order of arrival. */
+pr_code pf_symbols_tell(const pf_symbols *symbols, pr_sink *sink, pr_err *err);
+/* Tell one thread. */
+pr_code pf_names_tell_thread(const pf_names *names, uint32_t thread,
+                             pr_sink *sink, pr_err *err);
+
+#endif

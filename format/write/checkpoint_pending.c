@@ -1,0 +1,338 @@
+/*
+ * checkpoint_pending.c - names and events on their way into a checkpoint.
+ */
+#include "format/write/checkpoint_pending.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* One entry of a list.  With the writer's own limit on what it lets gather,
+ * a body stays far below what 5.2 allows. */
+#define ENTRY_MAX ((size_t)64 << 20)
+
+/* A changed counter in the weight: ref, kind and value at most. */
+#define COUNT_MAX (4 * PF_VARINT_MAX)
+
+void
+pf_pending_release(pf_pending *notes)
+{
+    free(notes->strings.items.p);
+    free(notes->frames.items.p);
+    free(notes->new_frames.items.p);
+    free(notes->threads.items.p);
+    free(notes->meta.items.p);
+    free(notes->gc.items.p);
+    free(notes->tasks.items.p);
+    free(notes->marks.items.p);
+    free(notes->counter);
+    free(notes->changed);
+    pr_table_release(&notes->counters);
+    *notes = (pf_pending){0};
+}
+
+static pr_code
+check_size(size_t n, const char *what, pr_err *err)
+{
+    if (n > ENTRY_MAX)
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+                       "%s of %zu bytes is too large", what, n);
+    return PR_OK;
+}
+
+/* An entry was put: count it, unless memory ran out on the way. */
+static pr_code
+end_entry(pf_list *list, const char *what, pr_err *err)
+{
+    if (list->items.failed)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "%s", what);
+    list->n++;
+    return PR_OK;
+}
+
+/* ---- tables ---- */
+
+pr_code
+pf_pending_string(pf_pending *notes, const char *bytes, size_t len, pr_err *err)
+{
+    pr_code rc = check_size(len, "a name", err);
+    if (rc != PR_OK)
+        return rc;
+    if (notes->strings.n == UINT32_MAX)
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many names");
+    pf_buf_string(&notes->strings.items, bytes, len);
+    return end_entry(&notes->strings, "table of names", err);
+}
+
+static void
+put_frame(pf_buf *b, const pr_frame *frame)
+{
+    if (pf_buf_reserve(b, PF_FRAME_MAX))
+        pf_buf_end(b, pf_put_frame(b->p + b->n, frame));
+}
+
+pr_code
+pf_pending_frame(pf_pending *notes, const pr_frame *frame, pr_err *err)
+{
+    if (frame->file >= notes->strings.n || frame->func >= notes->strings.n)
+        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+                       "frame %" PRIu64 " has names that were not told",
+                       notes->frames.n);
+    if (!pf_place_fits(frame->line, frame->end_line) ||
+        !pf_place_fits(frame->column, frame->end_column))
+        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+                       "place of frame %" PRIu64 " makes no sense",
+                       notes->frames.n);
+    if (notes->frames.n == UINT32_MAX)
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many frames");
+    put_frame(&notes->frames.items, frame);
+    pr_code rc = end_entry(&notes->frames, "table of frames", err);
+    if (rc != PR_OK || notes->tables_only)
+        return rc;
+    pf_list *new = &notes->new_frames;
+    put_frame(&new->items, frame);
+    pf_buf_varint(&new->items,
+                  frame->first_line > 0 ? (uint64_t)frame->first_line : 0);
+    return end_entry(new, "table of new frames", err);
+}
+
+/* ---- events ---- */
+
+void
+pf_put_ref(pf_buf *body, pf_ref ref)
+{
+    pf_buf_varint(body, ref.tid);
+    pf_buf_varint(body, ref.interp);
+}
+
+pr_code
+pf_pending_thread(pf_pending *notes, pf_ref ref, bool is_main, const char *name,
+                  size_t len, pr_err *err)
+{
+    pr_code rc = check_size(len, "name of a thread", err);
+    if (rc != PR_OK || notes->tables_only)
+        return rc;
+    pf_buf *b = &notes->threads.items;
+    pf_put_ref(b, ref);
+    pf_buf_u8(b, is_main ? PF_THREAD_MAIN : 0);
+    pf_buf_string(b, name, len);
+    return end_entry(&notes->threads, "names of threads", err);
+}
+
+pr_code
+pf_pending_meta(pf_pending *notes, const char *key, const char *value,
+                size_t len, pr_err *err)
+{
+    size_t key_len = strlen(key);
+    if (key_len == 0 || key_len > PF_META_KEY_MAX)
+        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+                       "key of metadata has %zu bytes, not 1 to %d", key_len,
+                       PF_META_KEY_MAX);
+    pr_code rc = check_size(len, "metadata", err);
+    if (rc != PR_OK || notes->tables_only)
+        return rc;
+    pf_buf_string(&notes->meta.items, key, key_len);
+    pf_buf_string(&notes->meta.items, value, len);
+    return end_entry(&notes->meta, "metadata", err);
+}
+
+pr_code
+pf_pending_gc(pf_pending *notes, const pr_gc_event *event, pr_err *err)
+{
+    if (notes->tables_only)
+        return PR_OK;
+    const uint64_t field[] = {
+        event->interp,        event->generation,  event->start_us,
+        event->stop_us,       event->collections, event->collected,
+        event->uncollectable, event->candidates,  event->heap_size,
+        event->duration_ns,
+    };
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+        pf_buf_varint(&notes->gc.items, field[i]);
+    return end_entry(&notes->gc, "garbage collections", err);
+}
+
+pr_code
+pf_pending_task(pf_pending *notes, pf_ref ref, const pr_task *task, pr_err *err)
+{
+    pr_code rc = check_size(task->name_len, "name of a task", err);
+    if (rc != PR_OK ||
+        (rc = check_size((size_t)task->n_parents * PF_VARINT_MAX,
+                         "list of a task's parents", err)) != PR_OK)
+        return rc;
+    if (notes->tables_only)
+        return PR_OK;
+    pf_buf *b = &notes->tasks.items;
+    pf_buf_varint(b, task->key);
+    pf_buf_varint(b, task->time_us);
+    pf_put_ref(b, ref);
+    pf_buf_string(b, task->name, task->name_len);
+    pf_buf_varint(b, task->n_parents);
+    for (uint32_t i = 0; i < task->n_parents; i++)
+        pf_buf_varint(b, task->parent[i]);
+    return end_entry(&notes->tasks, "tasks", err);
+}
+
+pr_code
+pf_pending_mark(pf_pending *notes, const pr_mark *mark, pr_err *err)
+{
+    pr_code rc = check_size(mark->text_len, "text of a mark", err);
+    if (rc != PR_OK || notes->tables_only)
+        return rc;
+    pf_buf *b = &notes->marks.items;
+    pf_buf_varint(b, mark->kind);
+    pf_buf_varint(b, mark->time_us);
+    pf_buf_varint(b, mark->end_us);
+    pf_buf_string(b, mark->text, mark->text_len);
+    return end_entry(&notes->marks, "marks", err);
+}
+
+/* ---- counters ---- */
+
+typedef struct counter_key {
+    const pf_pending *notes;
+    const pr_count *count;
+} counter_key;
+
+static bool
+same_counter(const void *context, uint32_t value)
+{
+    const counter_key *key = context;
+    const pf_counter *c = &key->notes->counter[value];
+    return c->thread == key->count->thread && c->kind == key->count->kind;
+}
+
+static pf_counter *
+find_or_add_counter(pf_pending *notes, pf_ref ref, const pr_count *count)
+{
+    counter_key key = {notes, count};
+    uint64_t hash = pr_mix64((uint64_t)count->thread << 32 | count->kind);
+    uint32_t at = pr_table_find(&notes->counters, hash, same_counter, &key);
+    if (at != PR_TABLE_NONE)
+        return &notes->counter[at];
+    if (notes->n_counters >= PR_TABLE_NONE - 1 ||
+        !pr_grow(&notes->counter, &notes->cap_counters, notes->n_counters + 1,
+                 sizeof *notes->counter) ||
+        !pr_table_insert(&notes->counters, hash, (uint32_t)notes->n_counters))
+        return NULL;
+    pf_counter *c = &notes->counter[notes->n_counters++];
+    *c = (pf_counter){.thread = count->thread, .kind = count->kind, .ref = ref};
+    return c;
+}
+
+pr_code
+pf_pending_count(pf_pending *notes, pf_ref ref, const pr_count *count,
+                 pr_err *err)
+{
+    if (notes->tables_only)
+        return PR_OK;
+    pf_counter *c = find_or_add_counter(notes, ref, count);
+    if (!c || !pr_grow(&notes->changed, &notes->cap_changed,
+                       notes->n_changed + 1, sizeof *notes->changed))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "counters");
+    if (c->value == count->value)
+        return PR_OK;
+    c->value = count->value;
+    if (!c->changed)
+        notes->changed[notes->n_changed++] = (uint32_t)(c - notes->counter);
+    c->changed = true;
+    return PR_OK;
+}
+
+/* ---- the body ---- */
+
+size_t
+pf_pending_weight(const pf_pending *notes)
+{
+    if (notes->tables_only)
+        return 0;
+    return notes->strings.items.n - notes->told_bytes +
+           notes->new_frames.items.n + notes->threads.items.n +
+           notes->meta.items.n + notes->gc.items.n + notes->tasks.items.n +
+           notes->marks.items.n + notes->n_changed * COUNT_MAX;
+}
+
+void
+pf_put_list(pf_buf *body, uint8_t type, const pf_list *list)
+{
+    if (list->n == 0)
+        return;
+    pf_buf_u8(body, type);
+    pf_buf_varint(body, pf_varint_size(list->n) + list->items.n);
+    pf_buf_varint(body, list->n);
+    pf_buf_bytes(body, list->items.p, list->items.n);
+}
+
+static void
+put_table(pf_buf *body, uint8_t type, uint64_t first, uint64_t n,
+          const uint8_t *items, size_t size)
+{
+    if (n == 0)
+        return;
+    pf_buf_u8(body, type);
+    pf_buf_varint(body, pf_varint_size(first) + pf_varint_size(n) + size);
+    pf_buf_varint(body, first);
+    pf_buf_varint(body, n);
+    pf_buf_bytes(body, items, size);
+}
+
+void
+pf_pending_put_names(const pf_pending *notes, pf_buf *body)
+{
+    uint64_t n = notes->strings.n - notes->told_strings;
+    if (n > 0)
+        put_table(body, PF_TYPE_STRINGS, notes->told_strings, n,
+                  notes->strings.items.p + notes->told_bytes,
+                  notes->strings.items.n - notes->told_bytes);
+    const pf_list *frames = &notes->new_frames;
+    put_table(body, PF_TYPE_FRAMES, notes->frames.n - frames->n, frames->n,
+              frames->items.p, frames->items.n);
+}
+
+static void
+put_counts(const pf_pending *notes, pf_buf *body)
+{
+    pf_list list = {0};
+    for (size_t i = 0; i < notes->n_changed; i++, list.n++) {
+        const pf_counter *c = &notes->counter[notes->changed[i]];
+        pf_put_ref(&list.items, c->ref);
+        pf_buf_varint(&list.items, c->kind);
+        pf_buf_varint(&list.items, c->value);
+    }
+    body->failed |= list.items.failed;
+    pf_put_list(body, PF_TYPE_COUNTS, &list);
+    free(list.items.p);
+}
+
+void
+pf_pending_put_rest(const pf_pending *notes, pf_buf *body)
+{
+    pf_put_list(body, PF_TYPE_THREADS, &notes->threads);
+    pf_put_list(body, PF_TYPE_META, &notes->meta);
+    put_counts(notes, body);
+    pf_put_list(body, PF_TYPE_GC, &notes->gc);
+    pf_put_list(body, PF_TYPE_TASKS, &notes->tasks);
+    pf_put_list(body, PF_TYPE_MARKS, &notes->marks);
+}
+
+static void
+empty(pf_list *list)
+{
+    list->n = 0;
+    list->items.n = 0;
+}
+
+void
+pf_pending_told(pf_pending *notes)
+{
+    notes->told_strings = notes->strings.n;
+    notes->told_bytes = notes->strings.items.n;
+    empty(&notes->new_frames);
+    empty(&notes->threads);
+    empty(&notes->meta);
+    empty(&notes->gc);
+    empty(&notes->tasks);
+    empty(&notes->marks);
+    for (size_t i = 0; i < notes->n_changed; i++)
+        notes->counter[notes->changed[i]].changed = false;
+    notes->n_changed = 0;
+}

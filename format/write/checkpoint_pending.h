@@ -1,0 +1,74 @@
+/*
+ * checkpoint_pending.h - what the next checkpoint has to tell (spec/format.md 5.3), and
+ * the tables of names, which the end of the file repeats.
+ *
+ * Everything is kept as it will be written.
+ */
+#ifndef FORMAT_WRITE_CHECKPOINT_PENDING_H
+#define FORMAT_WRITE_CHECKPOINT_PENDING_H
+
+#include "format/bytes.h"
+#include <pyrec/profile.h>
+
+/* n entries, one behind the other. */
+typedef struct pf_list {
+    uint64_t n;
+    pf_buf items;
+} pf_list;
+
+typedef struct pf_counter {
+    uint32_t thread, kind;
+    pf_ref ref;
+    uint64_t value;
+    bool changed; /* since the last checkpoint */
+} pf_counter;
+
+typedef struct pf_pending {
+    bool tables_only; /* a plain file: there are no checkpoints */
+    pf_list strings;  /* of the whole profile */
+    pf_list frames;
+    /* since the last checkpoint */
+    uint64_t told_strings; /* these many are in checkpoints */
+    size_t told_bytes;
+    pf_list new_frames; /* with first lines */
+    pf_list threads, meta, gc, tasks, marks;
+    pf_counter *counter;
+    size_t n_counters, cap_counters;
+    pr_table counters; /* (thread, kind) to counter */
+    uint32_t *changed; /* counters */
+    size_t n_changed, cap_changed;
+} pf_pending;
+
+void pf_pending_release(pf_pending *notes);
+
+/* PR_NOMEM; PR_LIMIT for what is too large for any checkpoint; PR_INTERNAL
+ * for an id that was not told. */
+pr_code pf_pending_string(pf_pending *notes, const char *bytes, size_t len,
+                          pr_err *err);
+pr_code pf_pending_frame(pf_pending *notes, const pr_frame *frame, pr_err *err);
+pr_code pf_pending_thread(pf_pending *notes, pf_ref ref, bool is_main,
+                          const char *name, size_t len, pr_err *err);
+pr_code pf_pending_meta(pf_pending *notes, const char *key, const char *value,
+                        size_t len, pr_err *err);
+pr_code pf_pending_count(pf_pending *notes, pf_ref ref, const pr_count *count,
+                         pr_err *err);
+pr_code pf_pending_gc(pf_pending *notes, const pr_gc_event *event, pr_err *err);
+pr_code pf_pending_task(pf_pending *notes, pf_ref ref, const pr_task *task,
+                        pr_err *err);
+pr_code pf_pending_mark(pf_pending *notes, const pr_mark *mark, pr_err *err);
+
+/* About the bytes that the next checkpoint has to carry; 0: nothing new. */
+size_t pf_pending_weight(const pf_pending *notes);
+
+/* Put the records of names, then those of everything else. */
+void pf_pending_put_names(const pf_pending *notes, pf_buf *body);
+void pf_pending_put_rest(const pf_pending *notes, pf_buf *body);
+
+/* The checkpoint is in the file: nothing is new any more. */
+void pf_pending_told(pf_pending *notes);
+
+/* A record of a body: type, length, count and entries. */
+void pf_put_list(pf_buf *body, uint8_t type, const pf_list *list);
+void pf_put_ref(pf_buf *body, pf_ref ref);
+
+#endif

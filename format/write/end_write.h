@@ -1,0 +1,25 @@
+/*
+ * end_write.h - what completes a file: tables, index, statistics, footer and the
+ * final header (spec/format.md 4.1, 4.3 to 4.6, 6).
+ */
+#ifndef FORMAT_WRITE_END_WRITE_H
+#define FORMAT_WRITE_END_WRITE_H
+
+#include "format/write/checkpoint_pending.h"
+#include <pyrec/profile.h>
+
+/* The whole profile, at its end. */
+typedef struct pf_ending {
+    uint64_t at; /* where the tail begins in the file */
+    uint64_t samples;
+    uint32_t threads;
+    const pr_stats *stats;
+    const pf_list *index; /* a segment's line each (6); NULL: a plain file */
+} pf_ending;
+
+/* Complete the header and make the tail, in the buffer of the strings, which
+ * are no longer needed by themselves. */
+pr_code pf_end_make(const pf_ending *ending, pf_pending *notes,
+                    uint8_t header[PF_HEADER_SIZE], pf_buf *ret, pr_err *err);
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * output.c - creating, growing and completing the file of a profile.
+ */
+#include "format/write/output.h"
+
+#include <base/base.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int
+create(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/* The name is taken: by what, and may it go? */
+static pr_code
+make_way(const char *path, bool force, pr_err *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return pr_fail_to_create(path, errno, err);
+    if (!S_ISREG(st.st_mode)) {
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is not a regular file",
+                   path);
+        pr_err_hint(err, "a profile is completed at its beginning when it "
+                         "ends: write it to a file, then convert that");
+        return PR_USAGE;
+    }
+    if (!force) {
+        pr_err_set(err, PR_EXISTS, 0, PR_NO_OFFSET, "'%s' exists", path);
+        pr_err_hint(err, "choose another name or replace it with --force");
+        return PR_EXISTS;
+    }
+    if (unlink(path) != 0)
+        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot replace '%s'",
+                       path);
+    return PR_OK;
+}
+
+/* A symbolic link stays and its end is replaced: /dev/stdout is one. */
+static pr_code
+replace(const char *path, bool force, int *ret_fd, pr_err *err)
+{
+    char *real = realpath(path, NULL);
+    pr_code rc = make_way(real ? real : path, force, err);
+    int fd = -1;
+    if (rc == PR_OK && (fd = create(real ? real : path)) < 0)
+        rc = pr_fail_to_create(path, errno, err);
+    free(real);
+    if (rc == PR_OK)
+        *ret_fd = fd;
+    return rc;
+}
+
+/* Take away what was created: not the link that led there, nor a file that
+ * somebody else has put in its place. */
+static void
+remove_file(int fd, const char *path)
+{
+    struct stat ours, there;
+    char *real = realpath(path, NULL);
+    if (real && fstat(fd, &ours) == 0 && stat(real, &there) == 0 &&
+        ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+        unlink(real);
+    free(real);
+}
+
+/* The new name itself must survive a power cut as well. */
+static pr_code
+sync_folder(const char *path, pr_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = n ? strndup(path, n) : strdup(".");
+    if (!folder)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "name of a folder");
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    bool done = fd >= 0 && fsync(fd) == 0;
+    int sys = errno;
+    if (fd >= 0)
+        close(fd);
+    if (!done)
+        return PR_FAIL(err, PR_IO, sys, PR_NO_OFFSET,
+                       "cannot sync the folder of '%s'", path);
+    return PR_OK;
+}
+
+pr_code
+pf_output_open(pf_output *out, const char *path, bool force, bool sync,
+               pr_err *err)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "name of the output");
+    pr_code rc = PR_OK;
+    int fd = create(path);
+    if (fd < 0 && errno == EEXIST)
+        rc = replace(path, force, &fd, err);
+    else if (fd < 0)
+        rc = pr_fail_to_create(path, errno, err);
+    if (rc == PR_OK && sync && (rc = sync_folder(path, err)) != PR_OK) {
+        remove_file(fd, path);
+        close(fd);
+    }
+    if (rc != PR_OK) {
+        free(copy);
+        return rc;
+    }
+    *out = (pf_output){fd, sync, 0, copy};
+    return PR_OK;
+}
+
+static pr_code
+write_failed(pf_output *out, int sys, pr_err *err)
+{
+    pf_output_cut(out, out->size);
+    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET,
+               "cannot write '%s' behind its first %" PRIu64
+               " bytes, which are whole",
+               out->path, out->size);
+    if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
+        pr_err_hint(err, "make room, or write to another file system");
+    return PR_IO;
+}
+
+pr_code
+pf_output_append(pf_output *out, const void *bytes, size_t n, pr_err *err)
+{
+    const char *p = bytes;
+    for (size_t done = 0; done < n;) {
+        ssize_t got = write(out->fd, p + done, n - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return write_failed(out, got < 0 ? errno : ENOSPC, err);
+        done += (size_t)got;
+    }
+    if (out->sync && fdatasync(out->fd) != 0)
+        return write_failed(out, errno, err);
+    out->size += n;
+    return PR_OK;
+}
+
+pr_code
+pf_output_patch(pf_output *out, uint64_t at, const void *bytes, size_t n,
+                pr_err *err)
+{
+    const char *p = bytes;
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pwrite(out->fd, p + done, n - done, (off_t)(at + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return PR_FAIL(err, PR_IO, got < 0 ? errno : ENOSPC, at,
+                           "cannot complete '%s'", out->path);
+        done += (size_t)got;
+    }
+    if (out->sync && fdatasync(out->fd) != 0)
+        return PR_FAIL(err, PR_IO, errno, at, "cannot complete '%s'",
+                       out->path);
+    return PR_OK;
+}
+
+void
+pf_output_cut(pf_output *out, uint64_t size)
+{
+    /* Best effort: if it fails, a reader finds an unfinished piece at the end
+     * and ignores it, but then nothing may be put behind that. */
+    if (ftruncate(out->fd, (off_t)size) == 0 &&
+        lseek(out->fd, (off_t)size, SEEK_SET) >= 0)
+        out->size = size;
+}
+
+pr_code
+pf_output_close(pf_output *out, pr_err *err)
+{
+    /* Some file systems report a failed write only here. */
+    pr_code rc = PR_OK;
+    if (close(out->fd) != 0)
+        rc = PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot close '%s'",
+                     out->path);
+    free(out->path);
+    out->path = NULL;
+    out->fd = -1;
+    return rc;
+}
+
+void
+pf_output_abandon(pf_output *out, bool remove)
+{
+    if (out->fd < 0)
+        return;
+    if (remove)
+        remove_file(out->fd, out->path);
+    pf_output_close(out, NULL);
+}

@@ -1,0 +1,53 @@
+/*
+ * intern.h - equal content, equal id: strings and fixed-size records.
+ *
+ * Ids are 0, 1, 2, ... in order of first appearance and never change.
+ * Ownership  the caller's storage, zero-initialised; release frees contents.
+ */
+#ifndef BASE_INTERN_H
+#define BASE_INTERN_H
+
+#include <base/base.h>
+
+typedef struct pr_bytes {
+    const char *at; /* not terminated; valid until the next add */
+    size_t len;
+} pr_bytes;
+
+typedef struct pr_strings {
+    char *text;
+    size_t n_text, cap_text;
+    size_t *end; /* [n]: where string i ends in text */
+    size_t n, cap;
+    pr_table table;
+} pr_strings;
+
+/* The id of the string, new or not.  PR_NOMEM. */
+pr_code pr_strings_add(pr_strings *strings, const char *at, size_t len,
+                       uint32_t *ret, pr_err *err);
+pr_bytes pr_strings_get(const pr_strings *strings, uint32_t id);
+void pr_strings_release(pr_strings *strings);
+
+/* Records of one size, compared byte by byte: they must have no padding. */
+typedef struct pr_set {
+    void *item; /* [n] of `size` bytes */
+    size_t size;
+    size_t n, cap;
+    pr_table table;
+} pr_set;
+
+pr_code pr_set_add(pr_set *set, const void *item, uint32_t *ret, pr_err *err);
+/* PR_TABLE_NONE: it is not there. */
+uint32_t pr_set_find(const pr_set *set, const void *item);
+void pr_set_release(pr_set *set);
+
+/* A growing list of 32-bit numbers: from the ids of an input to ours. */
+typedef struct pr_list {
+    uint32_t *at;
+    size_t n, cap;
+} pr_list;
+
+pr_code pr_list_add(pr_list *list, uint32_t value, pr_err *err);
+void pr_list_release(pr_list *list);
+
+#endif

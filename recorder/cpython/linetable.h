@@ -1,0 +1,39 @@
+/*
+ * linetable.h - the line table of a code object (co_linetable, 3.11 to 3.15).
+ *
+ * The bytes are kept as they are with a mark every few entries, so that a
+ * table costs little more than itself and one place is found in the time of a
+ * binary search and a few entries.
+ */
+#ifndef RECORDER_CPYTHON_LINETABLE_H
+#define RECORDER_CPYTHON_LINETABLE_H
+
+#include <base/base.h>
+
+typedef struct rec_place {
+    int32_t line; /* PR_NO_LINE: this instruction belongs to no line */
+    int32_t end_line;
+    int32_t column, end_column; /* PR_NO_LINE: not known */
+} rec_place;
+
+typedef struct rec_lines {
+    uint8_t *bytes;
+    size_t len;
+    struct rec_lines_mark *mark;
+    size_t n_marks, cap_marks;
+    uint32_t n_units; /* instructions that the table covers */
+} rec_lines;
+
+/* Takes `bytes` (from malloc), also on failure.  PR_TORN: they are no line
+ * table. */
+pr_code rec_lines_init(rec_lines *lines, uint8_t *bytes, size_t len,
+                       int32_t first_line, pr_err *err);
+void rec_lines_release(rec_lines *lines);
+
+/* Bytes of memory that it takes. */
+size_t rec_lines_cost(const rec_lines *lines);
+
+/* The place of instruction `unit`; false: the table does not reach it. */
+bool rec_lines_find(const rec_lines *lines, uint32_t unit, rec_place *ret);
+
+#endif

@@ -1,0 +1,517 @@
+/*
+ * runtime.c - find the one _PyRuntime that is alive.
+ *
+ * A process may have several (a second libpython that something loaded), a
+ * file may be mapped more than once or in part (ctypes, symbolizers), and its
+ * name says nothing (embedding, renamed, deleted files).  So each mapping of
+ * each file gives an address to try, and the memory there decides.
+ */
+#include "recorder/cpython/runtime.h"
+
+#include "recorder/linux/elf.h"
+#include "recorder/linux/procfs.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    CHILDREN_MAX = 256, /* looked at for a message */
+    INTERPS_MAX = 256,
+    TRIES = 4, /* the list of interpreters may change while it is looked at */
+    SCAN_MAX = 64 << 20,
+    SCAN_PIECE = 1 << 20,
+    VERSION_3_11 = 0x030b00f0 /* PY_VERSION_HEX of a final release */
+};
+
+typedef struct search {
+    const rec_process *process;
+    rec_memory *memory;
+    rec_maps maps;
+    bool *tried;    /* mappings whose file was looked at */
+    pr_err because; /* why the best candidate so far was none */
+} search;
+
+/* ---- one candidate ---- */
+
+static pr_code
+read_word(rec_memory *memory, uint64_t address, uint64_t *ret, pr_err *err)
+{
+    uint8_t word[8];
+    pr_code code = rec_memory_read(memory, address, word, sizeof word, err);
+    if (code == PR_OK)
+        *ret = rec_u64(word);
+    return code;
+}
+
+/* The thread that its list begins with says it belongs to it; *idle: it has
+ * none, as an interpreter that was made and is not in use. */
+static pr_code
+check_interpreter(rec_memory *memory, const rec_layout *l, uint64_t interp,
+                  bool *idle, pr_err *err)
+{
+    uint64_t tstate = 0, owner = 0;
+    pr_code code = PR_OK;
+    if (rec_plausible(interp))
+        code = read_word(memory, interp + l->interp.threads_head, &tstate, err);
+    *idle = code == PR_OK && rec_plausible(interp) && !tstate;
+    if (code == PR_OK && rec_plausible(tstate))
+        code = read_word(memory, tstate + l->tstate.interp, &owner, err);
+    if (code == PR_OK && owner != interp && !*idle)
+        code = PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+                       "no interpreter of CPython 3.%u at 0x%" PRIx64, l->minor,
+                       interp);
+    return code;
+}
+
+/* From the newest interpreter on there is one with a thread. */
+static pr_code
+check_interpreters(rec_memory *memory, const rec_layout *l, uint64_t runtime,
+                   pr_err *err)
+{
+    uint64_t interp = 0;
+    pr_code code =
+        read_word(memory, runtime + l->runtime.interpreters_head, &interp, err);
+    if (code == PR_OK && !interp)
+        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+                       "CPython 3.%u is loaded, but no interpreter runs",
+                       l->minor);
+    bool idle = true;
+    for (int i = 0; code == PR_OK && idle; i++) {
+        if (!interp || i == INTERPS_MAX)
+            return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+                           "no interpreter of CPython 3.%u has a thread",
+                           l->minor);
+        code = check_interpreter(memory, l, interp, &idle, err);
+        if (code == PR_OK && idle)
+            code = read_word(memory, interp + l->interp.next, &interp, err);
+    }
+    return code;
+}
+
+static pr_code
+try_runtime(search *s, uint64_t address, uint32_t version, rec_layout *ret,
+            pr_err *err)
+{
+    uint8_t table[REC_TABLE_BYTES];
+    rec_layout layout;
+    pr_code code =
+        rec_memory_read(s->memory, address, table, sizeof table, err);
+    if (code == PR_OK)
+        code = rec_layout_load(table, version, &layout, err);
+    if (code != PR_OK)
+        return code;
+    for (int i = 0; i < TRIES; i++) {
+        pr_err_clear(err);
+        code = check_interpreters(s->memory, &layout, address, err);
+        if (code != PR_TORN)
+            break;
+    }
+    if (code == PR_OK)
+        *ret = layout;
+    return code;
+}
+
+/* Is there something at which the whole search ends? */
+static bool
+ends_search(pr_code code)
+{
+    return code != PR_TORN && code != PR_NOT_PYTHON && code != PR_NAME;
+}
+
+static pr_code
+try_candidate(search *s, const rec_mapping *m, uint64_t address,
+              uint32_t version, rec_runtime *ret, pr_err *err)
+{
+    pr_err why = PR_ERR_INIT;
+    rec_layout layout;
+    pr_code code = try_runtime(s, address, version, &layout, &why);
+    if (code == PR_OK) {
+        *ret = (rec_runtime){.address = address, .layout = layout};
+        snprintf(ret->path, sizeof ret->path, "%s", m->path);
+    } else if (ends_search(code)) {
+        if (err)
+            *err = why;
+    } else if (s->because.code != PR_NOT_PYTHON) {
+        s->because = why;
+    }
+    return code;
+}
+
+/* ---- files ---- */
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* "libpython3.11.so.1.0", "python3.12": the version as Py_Version has it. */
+static uint32_t
+version_of_name(const char *path)
+{
+    const char *p = strstr(base_name(path), "python3.");
+    unsigned long minor = p ? strtoul(p + 8, NULL, 10) : 0;
+    return minor > 0 && minor < 256
+               ? (VERSION_3_11 & 0xff0000ff) | (uint32_t)minor << 16
+               : 0;
+}
+
+static bool
+same_file(const rec_mapping *a, const rec_mapping *b)
+{
+    return a->inode == b->inode && a->device == b->device &&
+           strcmp(a->path, b->path) == 0;
+}
+
+/* Told each place where `address` of the file may lie in the target, until it
+ * returns something that ends the search, or PR_OK. */
+typedef pr_code (*try_fn)(search *s, const rec_mapping *m, uint64_t bias,
+                          void *context, pr_err *err);
+
+static pr_code
+try_biases(search *s, const rec_elf *elf, const rec_mapping *file, try_fn try,
+           void *context, pr_err *err)
+{
+    uint64_t seen[64];
+    size_t n_seen = 0;
+    for (size_t i = 0; i < s->maps.n; i++) {
+        const rec_mapping *m = &s->maps.v[i];
+        uint64_t bias;
+        if (!same_file(m, file))
+            continue;
+        for (size_t k = 0;
+             rec_elf_bias(elf, m->start, m->offset, k, &bias) && n_seen < 64;
+             k++) {
+            size_t old = 0;
+            while (old < n_seen && seen[old] != bias)
+                old++;
+            if (old < n_seen)
+                continue;
+            seen[n_seen++] = bias;
+            pr_code code = try(s, file, bias, context, err);
+            if (code == PR_OK || ends_search(code))
+                return code;
+        }
+    }
+    return PR_NAME;
+}
+
+/* Do something with a file; elf NULL: it cannot be opened. */
+typedef pr_code (*file_fn)(search *s, const rec_mapping *m, rec_elf *elf,
+                           void *context, pr_err *err);
+
+/* Mark all mappings of a file as tried and open it by one that works. */
+static rec_elf *
+open_file(search *s, size_t first)
+{
+    rec_elf *elf = NULL;
+    int fd = -1;
+    for (size_t i = first; i < s->maps.n; i++) {
+        if (s->tried[i] || !same_file(&s->maps.v[i], &s->maps.v[first]))
+            continue;
+        s->tried[i] = true;
+        if (fd < 0 && (fd = rec_maps_open(s->process->pid, &s->maps.v[i])) >= 0)
+            elf = rec_elf_open(fd);
+    }
+    return elf;
+}
+
+/* Each mapped file once, those whose path holds `word` ("": all the others). */
+static pr_code
+each_file(search *s, const char *word, file_fn use, void *context, pr_err *err)
+{
+    for (size_t i = 0; i < s->maps.n; i++) {
+        const rec_mapping *m = &s->maps.v[i];
+        if (s->tried[i] || !m->inode || !strstr(m->path, word))
+            continue;
+        rec_elf *elf = open_file(s, i);
+        pr_code code = use(s, m, elf, context, err);
+        rec_elf_close(elf);
+        if (code == PR_OK || ends_search(code))
+            return code;
+    }
+    return PR_NAME;
+}
+
+static pr_code
+search_open(search *s, const rec_process *process, rec_memory *memory,
+            pr_err *err)
+{
+    *s = (search){.process = process, .memory = memory, .because = PR_ERR_INIT};
+    pr_code code = rec_maps_read(process->pid, &s->maps, err);
+    if (code != PR_OK)
+        return code;
+    s->tried = calloc(s->maps.n + 1, sizeof *s->tried);
+    if (s->tried)
+        return PR_OK;
+    rec_maps_release(&s->maps);
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+}
+
+static void
+search_close(search *s)
+{
+    free(s->tried);
+    rec_maps_release(&s->maps);
+}
+
+/* ---- _PyRuntime ---- */
+
+typedef struct wanted {
+    uint64_t runtime; /* addresses of the file */
+    uint64_t version; /* Py_Version; 0: it has none */
+    rec_runtime *ret;
+} wanted;
+
+static pr_code
+try_bias(search *s, const rec_mapping *m, uint64_t bias, void *context,
+         pr_err *err)
+{
+    wanted *w = context;
+    uint64_t version = 0;
+    if (w->version)
+        (void)read_word(s->memory, w->version + bias, &version, NULL);
+    /* unsigned long Py_Version (3.11+); a wrong bias reads anything */
+    uint32_t hint =
+        version >> 24 == 3 ? (uint32_t)version : version_of_name(m->path);
+    return try_candidate(s, m, w->runtime + bias, hint, w->ret, err);
+}
+
+/* 3.13 on: look for the cookie in the data of a file that cannot be opened
+ * (replaced on disk, and we may not use map_files). */
+static pr_code
+scan_mapping(search *s, const rec_mapping *m, rec_runtime *ret, pr_err *err)
+{
+    if (!m->writable || m->end - m->start > SCAN_MAX)
+        return PR_NAME;
+    uint8_t *bytes = malloc(SCAN_PIECE);
+    if (!bytes)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    pr_code code = PR_NAME;
+    for (uint64_t at = m->start; at < m->end && !(code == PR_OK);
+         at += SCAN_PIECE) {
+        size_t len = m->end - at < SCAN_PIECE ? (size_t)(m->end - at)
+                                              : (size_t)SCAN_PIECE;
+        if (rec_memory_read(s->memory, at, bytes, len, NULL) != PR_OK)
+            continue;
+        for (size_t i = 0; i + 8 <= len && code != PR_OK; i += 8)
+            if (rec_layout_has_cookie(bytes + i))
+                code = try_candidate(s, m, at + i, 0, ret, err);
+    }
+    free(bytes);
+    return code;
+}
+
+static pr_code
+scan_file(search *s, const rec_mapping *file, rec_runtime *ret, pr_err *err)
+{
+    for (size_t i = 0; i < s->maps.n; i++) {
+        if (!same_file(&s->maps.v[i], file))
+            continue;
+        pr_code code = scan_mapping(s, &s->maps.v[i], ret, err);
+        if (code == PR_OK || ends_search(code))
+            return code;
+    }
+    return PR_NAME;
+}
+
+static pr_code
+try_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
+         pr_err *err)
+{
+    wanted w = {.ret = context};
+    uint64_t size;
+    if (!elf)
+        return scan_file(s, m, w.ret, err);
+    if (!rec_elf_section(elf, ".PyRuntime", &w.runtime, &size) &&
+        !rec_elf_symbol(elf, "_PyRuntime", &w.runtime))
+        return PR_NAME;
+    if (!rec_elf_symbol(elf, "Py_Version", &w.version))
+        w.version = 0;
+    return try_biases(s, elf, m, try_bias, &w, err);
+}
+
+/* ---- rseq ---- */
+
+/* What ld.so of glibc 2.35+ says of the struct rseq of each thread. */
+typedef struct rseq_want {
+    uint64_t offset, size; /* addresses of the file: ptrdiff_t, unsigned int */
+    int64_t *ret;
+} rseq_want;
+
+static pr_code
+try_rseq(search *s, const rec_mapping *m, uint64_t bias, void *context,
+         pr_err *err)
+{
+    (void)m;
+    const rseq_want *w = context;
+    uint8_t size[4];
+    uint64_t offset;
+    pr_code code =
+        rec_memory_read(s->memory, w->size + bias, size, sizeof size, err);
+    /* 0: registering was turned off (glibc.pthread.rseq) */
+    if (code == PR_OK && rec_u32(size) == 0)
+        return PR_NAME;
+    if (code == PR_OK)
+        code = read_word(s->memory, w->offset + bias, &offset, err);
+    if (code == PR_OK)
+        memcpy(w->ret, &offset, sizeof offset);
+    return code;
+}
+
+static pr_code
+rseq_of_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
+             pr_err *err)
+{
+    rseq_want w = {.ret = context};
+    if (!elf || strncmp(base_name(m->path), "ld", 2) != 0 ||
+        !rec_elf_symbol(elf, "__rseq_offset", &w.offset) ||
+        !rec_elf_symbol(elf, "__rseq_size", &w.size))
+        return PR_NAME;
+    return try_biases(s, elf, m, try_rseq, &w, err);
+}
+
+/* ---- the search ---- */
+
+static pr_code
+no_python(const search *s, pr_err *err)
+{
+    char name[64];
+    rec_procfs_name(s->process->pid, name, sizeof name);
+    if (s->because.code == PR_OK || s->because.code == PR_TORN)
+        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+                       "process %d is %s, not a CPython", (int)s->process->pid,
+                       name);
+    return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET, "process %d (%s): %s",
+                   (int)s->process->pid, name, s->because.what);
+}
+
+static pr_code
+find_runtime(const rec_process *process, rec_memory *memory, rec_runtime *ret,
+             pr_err *err)
+{
+    search s;
+    rec_runtime found;
+    pr_code code = search_open(&s, process, memory, err);
+    if (code != PR_OK)
+        return code;
+    code = each_file(&s, "python", try_file, &found, err);
+    if (code == PR_NAME)
+        code = each_file(&s, "", try_file, &found, err);
+    if (code == PR_NAME)
+        code = no_python(&s, err);
+    if (code == PR_OK) {
+        memset(s.tried, 0, s.maps.n * sizeof *s.tried);
+        (void)each_file(&s, "/ld", rseq_of_file, &found.rseq_offset, NULL);
+        *ret = found;
+    }
+    search_close(&s);
+    return code;
+}
+
+static bool
+is_python(pid_t pid)
+{
+    rec_process process;
+    rec_memory memory;
+    rec_runtime runtime;
+    if (rec_process_open(pid, &process, NULL) != PR_OK)
+        return false;
+    rec_memory_init(&memory, pid);
+    pr_code code = find_runtime(&process, &memory, &runtime, NULL);
+    rec_memory_release(&memory);
+    rec_process_release(&process);
+    return code == PR_OK;
+}
+
+/* "12, 14": the children that are Python. */
+static void
+name_children(pid_t pid, pr_err *err)
+{
+    pid_t *child;
+    size_t n;
+    char list[128];
+    int len = 0;
+    if (!err || rec_process_children(pid, true, &child, &n, NULL) != PR_OK)
+        return;
+    for (size_t i = 0; i < n && i < CHILDREN_MAX; i++) {
+        if (!is_python(child[i]))
+            continue;
+        int more = snprintf(list + len, sizeof list - (size_t)len, "%s%d",
+                            len ? ", " : "", (int)child[i]);
+        if (more < 0 || (size_t)(len + more) >= sizeof list)
+            break;
+        len += more;
+    }
+    if (len)
+        pr_err_hint(err, "its Python children: %.*s", len, list);
+    free(child);
+}
+
+pr_code
+rec_runtime_find(const rec_process *process, rec_memory *memory,
+                 rec_runtime *ret, pr_err *err)
+{
+    pr_code code = find_runtime(process, memory, ret, err);
+    if (code == PR_NOT_PYTHON)
+        name_children(process->pid, err);
+    return code;
+}
+
+/* ---- other sections ---- */
+
+typedef struct section_want {
+    const char *name;
+    uint64_t address, size; /* of the file, then of the target */
+} section_want;
+
+static pr_code
+try_section(search *s, const rec_mapping *m, uint64_t bias, void *context,
+            pr_err *err)
+{
+    (void)m;
+    section_want *w = context;
+    uint8_t byte;
+    pr_code code = rec_memory_read(s->memory, w->address + bias, &byte, 1, err);
+    if (code == PR_OK)
+        w->address += bias;
+    return code;
+}
+
+static pr_code
+section_of_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
+                pr_err *err)
+{
+    section_want *w = context;
+    if (!elf || !rec_elf_section(elf, w->name, &w->address, &w->size))
+        return PR_NAME;
+    return try_biases(s, elf, m, try_section, w, err);
+}
+
+pr_code
+rec_runtime_section(const rec_process *process, const char *section,
+                    uint64_t *ret_address, uint64_t *ret_size, pr_err *err)
+{
+    search s;
+    rec_memory memory;
+    section_want w = {.name = section};
+    rec_memory_init(&memory, process->pid);
+    pr_code code = search_open(&s, process, &memory, err);
+    if (code != PR_OK)
+        return code;
+    code = each_file(&s, "python", section_of_file, &w, err);
+    if (code == PR_NAME)
+        code = each_file(&s, "", section_of_file, &w, err);
+    if (code == PR_NAME)
+        code =
+            PR_FAIL(err, PR_NAME, 0, PR_NO_OFFSET,
+                    "process %d has no section %s", (int)process->pid, section);
+    search_close(&s);
+    rec_memory_release(&memory);
+    if (code != PR_OK)
+        return code;
+    *ret_address = w.address;
+    *ret_size = w.size;
+    return PR_OK;
+}

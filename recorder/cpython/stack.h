@@ -1,0 +1,70 @@
+/*
+ * stack.h - from the bytes of one look to the frames of one stack.
+ *
+ * Walking follows the frames from the innermost outwards and believes
+ * nothing: owner, code object, instruction, the distance of neighbours on the
+ * data stack and the place of the outermost frame must all fit, or the look
+ * is torn.  Decoding gives frame ids; what equals the last stack, counted
+ * from the outermost frame, is not decoded again.
+ */
+#ifndef RECORDER_CPYTHON_STACK_H
+#define RECORDER_CPYTHON_STACK_H
+
+#include "recorder/cpython/code.h"
+#include "recorder/cpython/data_stack.h"
+
+typedef struct rec_entry {
+    uint64_t code, instr; /* 0, 0: a synthetic frame */
+    uint64_t address;
+    uint32_t words; /* size on the data stack */
+    uint32_t id;    /* of the sink */
+} rec_entry;
+
+typedef struct rec_stack {
+    rec_entry *v; /* outermost first */
+    uint32_t n;
+    size_t cap;
+} rec_stack;
+
+void rec_stack_release(rec_stack *stack);
+
+typedef struct rec_raw rec_raw; /* a frame as walked */
+
+typedef struct rec_walker {
+    const rec_layout *layout;
+    rec_codes *codes;
+    uint32_t max_depth;
+    bool native, opcodes;
+    rec_raw *raw; /* innermost first */
+    size_t n_raw, cap_raw;
+    bool anchored; /* the outer part was taken from the last stack */
+    uint64_t code_misses;
+} rec_walker;
+
+void rec_walker_release(rec_walker *walker);
+
+/* Where to start and what must hold. */
+typedef struct rec_walk {
+    uint64_t start;     /* 0: an empty stack */
+    uint64_t base;      /* the outermost frame (3.15), or 0 */
+    uint64_t must_pass; /* a frame that must be on the way, or 0 */
+    uint64_t gc_frame;  /* <GC> runs inside this one, or 0 */
+    uint64_t anchor;    /* from here outwards it is as in `last`, or 0 */
+    const rec_stack *last;
+} rec_walk;
+
+/* Follow the frames.  PR_TORN, PR_LIMIT, or why memory was not to be had. */
+pr_code rec_stack_walk(rec_walker *walker, rec_batch *batch,
+                       rec_data_stack *source, const rec_walk *walk,
+                       pr_err *err);
+
+/* Decode what was walked into *fresh.  `trusted` says that equal code and
+ * instruction addresses mean equal frames (no code object went meanwhile).
+ * *ret_keep: how many outermost frames `old` and *fresh share; *ret_omitted:
+ * frames that the limit of depth left out. */
+pr_code rec_stack_decode(rec_walker *walker, rec_batch *batch,
+                         const rec_data_stack *source, const rec_stack *old,
+                         bool trusted, rec_stack *fresh, uint32_t *ret_keep,
+                         uint32_t *ret_omitted, pr_err *err);
+
+#endif

@@ -1,0 +1,627 @@
+/*
+ * thread_list.c - lists of interpreters and threads (thread_list.h).
+ */
+#include "recorder/cpython/thread_list.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    INTERPS_MAX = 256,
+    THREADS_MAX = 8192,
+    INTERP_SPAN_MAX = 16384,
+    GIL_BYTES = 64,
+    DESCRIPTORS_LEFT = 64,
+    PACK_LEAST = 64, /* threads that ended are not worth less work */
+    RSEQ_CPU_ID = 4, /* offset in struct rseq (linux/rseq.h) */
+    /* tstate._status, 3.12 on (Include/cpython/pystate.h) */
+    STATUS_CLEARED = 1 << 6,
+    STATUS_FINALIZED = 1 << 7
+};
+
+/* ---- the table ---- */
+
+typedef struct key {
+    const rec_threads_table *table;
+    uint64_t tid;
+    uint32_t interp;
+} key;
+
+static bool
+same_key(const void *context, uint32_t value)
+{
+    const key *k = context;
+    const rec_thread *t = k->table->all[value];
+    return t->tid == k->tid && t->interp_id == k->interp;
+}
+
+static uint64_t
+hash_key(uint32_t interp, uint64_t tid)
+{
+    return pr_mix64(tid ^ (uint64_t)interp << 40);
+}
+
+static bool
+same_tstate(const void *context, uint32_t value)
+{
+    const key *k = context;
+    return k->table->live[value]->tstate == k->tid;
+}
+
+rec_thread *
+rec_threads_find(const rec_threads_table *table, uint64_t tstate)
+{
+    key k = {table, tstate, 0};
+    uint32_t i =
+        pr_table_find(&table->by_tstate, pr_mix64(tstate), same_tstate, &k);
+    return i == PR_TABLE_NONE ? NULL : table->live[i];
+}
+
+/* The thread ended, or its state belongs to another one: forget all but who
+ * it was and what was counted. */
+static void
+forget(rec_thread *t)
+{
+    rec_sched_release(&t->sched);
+    rec_data_stack_release(&t->source);
+    rec_stack_release(&t->stack);
+    t->tstate = 0;
+    t->known = t->proven = t->pending = false;
+    t->wanted = t->vanished = t->dead = false;
+    t->shared = 0;
+    t->anchor = 0;
+    rec_sched_init(&t->sched, t->sched.keep_below);
+}
+
+static rec_thread *
+new_thread(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
+{
+    if (!pr_grow(&table->all, &table->cap_all, table->n_all + 1,
+                 sizeof *table->all))
+        return NULL;
+    rec_thread *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->tid = tid;
+    t->interp_id = interp_id;
+    t->sink_id = PR_NO_THREAD;
+    rec_sched_init(&t->sched, table->keep_below);
+    if (!pr_table_insert(&table->by_key, hash_key(interp_id, tid),
+                         (uint32_t)table->n_all)) {
+        free(t);
+        return NULL;
+    }
+    table->all[table->n_all++] = t;
+    return t;
+}
+
+static bool
+same_ended(const void *context, uint32_t value)
+{
+    const key *k = context;
+    const rec_ended *e = &k->table->ended[value];
+    return e->tid == k->tid && e->interp_id == k->interp;
+}
+
+/* Give a thread back what was kept of the one that had its pair. */
+static void
+unpack(rec_threads_table *table, rec_thread *t)
+{
+    key k = {table, t->tid, t->interp_id};
+    uint32_t i = pr_table_find(&table->ended_by_key,
+                               hash_key(t->interp_id, t->tid), same_ended, &k);
+    if (i == PR_TABLE_NONE)
+        return;
+    const rec_ended *e = &table->ended[i];
+    t->ended_at = i + 1;
+    t->sink_id = e->sink_id;
+    for (size_t c = 0; c < REC_COUNTS; c++) {
+        t->counts.value[c] = e->count[c];
+        table->ended_counts.value[c] -= e->count[c];
+    }
+}
+
+static rec_thread *
+thread_of(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
+{
+    key k = {table, tid, interp_id};
+    uint32_t i =
+        pr_table_find(&table->by_key, hash_key(interp_id, tid), same_key, &k);
+    if (i != PR_TABLE_NONE)
+        return table->all[i];
+    rec_thread *t = new_thread(table, interp_id, tid);
+    if (t)
+        unpack(table, t);
+    return t;
+}
+
+/* ---- threads that ended ---- */
+
+/* A thread with a count beyond 32 bits stays what it is. */
+static bool
+can_be_packed(const rec_thread *t)
+{
+    for (size_t c = 0; c < REC_COUNTS; c++)
+        if (t->counts.value[c] > UINT32_MAX)
+            return false;
+    return t->tstate == 0 && !t->counts.untold;
+}
+
+/* Its place among the ended: the one it came from, or a new one. */
+static rec_ended *
+place_of_ended(rec_threads_table *table, const rec_thread *t)
+{
+    if (t->ended_at)
+        return &table->ended[t->ended_at - 1];
+    if (!pr_grow(&table->ended, &table->cap_ended, table->n_ended + 1,
+                 sizeof *table->ended) ||
+        !pr_table_insert(&table->ended_by_key, hash_key(t->interp_id, t->tid),
+                         (uint32_t)table->n_ended))
+        return NULL;
+    return &table->ended[table->n_ended++];
+}
+
+static bool
+pack(rec_threads_table *table, const rec_thread *t)
+{
+    if (t->sink_id == PR_NO_THREAD)
+        return true; /* nobody ever heard of it */
+    rec_ended *e = place_of_ended(table, t);
+    if (!e)
+        return false;
+    *e = (rec_ended){t->tid, t->interp_id, t->sink_id, {0}};
+    for (size_t c = 0; c < REC_COUNTS; c++) {
+        e->count[c] = (uint32_t)t->counts.value[c];
+        table->ended_counts.value[c] += t->counts.value[c];
+    }
+    return true;
+}
+
+bool
+rec_threads_pack(rec_threads_table *table)
+{
+    if (table->n_all < 2 * table->n_live + PACK_LEAST)
+        return true;
+    size_t n = 0;
+    bool ok = true;
+    for (size_t i = 0; i < table->n_all; i++) {
+        rec_thread *t = table->all[i];
+        if (ok && can_be_packed(t) && (ok = pack(table, t)))
+            free(t);
+        else
+            table->all[n++] = t;
+    }
+    table->n_all = n;
+    pr_table_reset(&table->by_key);
+    for (size_t i = 0; i < n && ok; i++) {
+        const rec_thread *t = table->all[i];
+        ok = pr_table_insert(&table->by_key, hash_key(t->interp_id, t->tid),
+                             (uint32_t)i);
+    }
+    return ok;
+}
+
+/* With thousands of threads the limit of descriptors may be reached: some are
+ * left for everybody else. */
+static int
+descriptors_to_keep(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX)
+        return INT_MAX;
+    return (int)limit.rlim_cur - DESCRIPTORS_LEFT;
+}
+
+pr_code
+rec_threads_init(rec_threads_table *table, const rec_process *process,
+                 const rec_runtime *runtime, rec_memory *memory, pr_err *err)
+{
+    *table = (rec_threads_table){.process = process,
+                                 .runtime = runtime,
+                                 .memory = memory,
+                                 .keep_below = descriptors_to_keep()};
+    return rec_batch_init(&table->batch, memory, err);
+}
+
+void
+rec_threads_release(rec_threads_table *table)
+{
+    for (size_t i = 0; i < table->n_all; i++) {
+        forget(table->all[i]);
+        free(table->all[i]);
+    }
+    free(table->all);
+    free(table->ended);
+    free(table->live);
+    free(table->interp);
+    pr_table_release(&table->by_key);
+    pr_table_release(&table->ended_by_key);
+    pr_table_release(&table->by_tstate);
+    rec_batch_release(&table->batch);
+    *table = (rec_threads_table){0};
+}
+
+void
+rec_threads_forget(rec_threads_table *table)
+{
+    for (size_t i = 0; i < table->n_live; i++)
+        forget(table->live[i]);
+    table->n_live = table->n_interps = 0;
+    pr_table_reset(&table->by_tstate);
+}
+
+/* ---- the words of an interpreter ---- */
+
+typedef struct span {
+    uint32_t from, to;
+} span;
+
+static void
+cover(span *s, uint32_t offset)
+{
+    if (offset == REC_ABSENT)
+        return;
+    if (offset < s->from)
+        s->from = offset;
+    if (offset + 8 > s->to)
+        s->to = offset + 8;
+}
+
+/* What is read of an interpreter in each tick: its lists, and the state of
+ * the collector where that lies near. */
+static span
+interp_span(const rec_layout *l)
+{
+    span s = {UINT32_MAX, 0};
+    cover(&s, l->interp.next);
+    cover(&s, l->interp.threads_head);
+    cover(&s, l->interp.threads_main);
+    cover(&s, l->interp.code_generation);
+    if (l->gc.frame != REC_ABSENT) {
+        cover(&s, l->interp.gc + l->gc.frame);
+        cover(&s, l->interp.gc + l->gc.collecting);
+    }
+    return s;
+}
+
+static uint64_t
+word_at(const uint8_t *bytes, span s, uint32_t offset)
+{
+    return offset == REC_ABSENT ? 0 : rec_u64(bytes + (offset - s.from));
+}
+
+void
+rec_interps_add(rec_threads_table *table, rec_batch *w)
+{
+    span s = interp_span(&table->runtime->layout);
+    for (size_t i = 0; i < table->n_interps; i++) {
+        rec_interp *in = &table->interp[i];
+        in->piece[0] = rec_batch_add(w, in->address + s.from, s.to - s.from);
+        in->piece[1] = in->gil.address
+                           ? rec_batch_add(w, in->gil.address, GIL_BYTES)
+                           : REC_NO_PIECE;
+    }
+}
+
+static void
+parse_gil(const rec_threads_table *table, const uint8_t *bytes, rec_gil *gil)
+{
+    const rec_layout *l = &table->runtime->layout;
+    gil->holder = rec_u64(bytes + l->gil.holder);
+    gil->locked = rec_u32(bytes + l->gil.locked) != 0;
+    gil->switches = rec_u64(bytes + l->gil.switch_number);
+}
+
+bool
+rec_interps_parse(rec_threads_table *table, const rec_batch *w)
+{
+    const rec_layout *l = &table->runtime->layout;
+    span s = interp_span(l);
+    bool same = true;
+    for (size_t i = 0; i < table->n_interps; i++) {
+        rec_interp *in = &table->interp[i];
+        const uint8_t *p = rec_batch_bytes(w, in->piece[0]);
+        const uint8_t *gil = rec_batch_bytes(w, in->piece[1]);
+        if (!p || (in->gil.address && !gil))
+            return false;
+        uint64_t next =
+            i + 1 < table->n_interps ? table->interp[i + 1].address : 0;
+        same = same && word_at(p, s, l->interp.next) == next &&
+               word_at(p, s, l->interp.threads_head) == in->threads_head;
+        in->generation = word_at(p, s, l->interp.code_generation);
+        in->gc_frame = 0;
+        if (l->gc.frame != REC_ABSENT &&
+            rec_u32(p + (l->interp.gc + l->gc.collecting - s.from)))
+            in->gc_frame = word_at(p, s, l->interp.gc + l->gc.frame);
+        if (gil)
+            parse_gil(table, gil, &in->gil);
+    }
+    return same;
+}
+
+/* ---- listing ---- */
+
+/* A thread state as found in a list. */
+typedef struct found {
+    rec_thread *thread;
+    uint64_t tstate, prev, next, pthread;
+    uint32_t interp;
+} found;
+
+typedef struct listing {
+    rec_threads_table *table;
+    rec_interp interp[INTERPS_MAX];
+    size_t n_interps;
+    found *found;
+    size_t n_found, cap_found;
+} listing;
+
+/* A piece at `address`, from what was read ahead or read now. */
+static pr_code
+fetch(rec_batch *w, uint64_t address, size_t len, const uint8_t **ret,
+      pr_err *err)
+{
+    const uint8_t *p = rec_batch_find(w, address, len);
+    if (!p) {
+        size_t piece = rec_batch_add(w, address, len);
+        pr_code code = rec_batch_read(w, err);
+        if (code != PR_OK)
+            return code;
+        p = rec_batch_bytes(w, piece);
+    }
+    if (!p)
+        return PR_FAIL(err, PR_TORN, 0, address, "a list leads nowhere");
+    *ret = p;
+    return PR_OK;
+}
+
+static uint64_t
+gil_address(const rec_threads_table *table, uint64_t ceval_gil)
+{
+    const rec_layout *l = &table->runtime->layout;
+    if (l->free_threaded)
+        return 0;
+    if (l->runtime.gil_holder != REC_ABSENT) /* 3.11: one for all */
+        return table->runtime->address + l->runtime.gil_holder - l->gil.holder;
+    return rec_plausible(ceval_gil) ? ceval_gil : 0;
+}
+
+static pr_code
+list_interp(listing *list, uint64_t address, rec_interp *ret, uint64_t *next,
+            pr_err *err)
+{
+    const rec_layout *l = &list->table->runtime->layout;
+    rec_batch *w = &list->table->batch;
+    if (!rec_plausible(address))
+        return PR_FAIL(err, PR_TORN, 0, address, "not an interpreter");
+    rec_interp in = {.address = address};
+    span s = interp_span(l);
+    cover(&s, l->interp.id);
+    const uint8_t *p;
+    pr_code code = fetch(w, address + s.from, s.to - s.from, &p, err);
+    if (code != PR_OK)
+        return code;
+    in.id = (uint32_t)word_at(p, s, l->interp.id);
+    in.threads_head = word_at(p, s, l->interp.threads_head);
+    in.threads_main = word_at(p, s, l->interp.threads_main);
+    *next = word_at(p, s, l->interp.next);
+    uint64_t gil = 0;
+    if (l->interp.ceval_gil != REC_ABSENT) {
+        code = fetch(w, address + l->interp.ceval_gil, 8, &p, err);
+        if (code != PR_OK)
+            return code;
+        gil = rec_u64(p);
+    }
+    in.gil.address = gil_address(list->table, gil);
+    *ret = in;
+    return PR_OK;
+}
+
+static bool
+is_main_thread(const rec_threads_table *table, const rec_interp *in,
+               const rec_thread *t)
+{
+    if (table->runtime->layout.interp.threads_main != REC_ABSENT)
+        return in->threads_main == t->tstate;
+    return t->host == table->process->pid;
+}
+
+static void
+bind_thread(const rec_threads_table *table, const found *f)
+{
+    rec_thread *t = f->thread;
+    if (t->tstate != f->tstate || t->pthread != f->pthread) {
+        forget(t);
+        t->tstate = t->source.tstate = f->tstate;
+        t->pthread = f->pthread;
+        t->host = rec_process_host_tid(table->process, t->tid);
+        t->sched.cpu = UINT32_MAX;
+        t->left = false;
+    }
+    int64_t rseq = table->runtime->rseq_offset;
+    t->rseq = rseq && rec_plausible(f->pthread)
+                  ? f->pthread + (uint64_t)rseq + RSEQ_CPU_ID
+                  : 0;
+    t->prev = f->prev;
+    t->next = f->next;
+    t->interp = f->interp;
+    t->dead = t->vanished;
+    t->is_main = is_main_thread(table, &table->interp[f->interp], t);
+}
+
+/* Two states of one thread: a new thread's state bears the id of the thread
+ * that made it until it runs (3.11 Python/pystate.c), so the older counts. */
+static pr_code
+note_found(listing *list, found f, pr_err *err)
+{
+    if (f.thread->listed_at) {
+        list->found[f.thread->listed_at - 1] = f;
+        return PR_OK;
+    }
+    if (!pr_grow(&list->found, &list->cap_found, list->n_found + 1,
+                 sizeof *list->found))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    list->found[list->n_found++] = f;
+    f.thread->listed_at = list->n_found;
+    return PR_OK;
+}
+
+/* Its thread is done with it; it may be listed for a moment yet. */
+static bool
+is_over(const rec_layout *l, const uint8_t *tstate)
+{
+    return l->tstate.status != REC_ABSENT &&
+           (tstate[l->tstate.status] & (STATUS_CLEARED | STATUS_FINALIZED));
+}
+
+static pr_code
+list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
+            pr_err *err)
+{
+    rec_threads_table *table = list->table;
+    const rec_layout *l = &table->runtime->layout;
+    const rec_interp *in = &list->interp[interp];
+    if (!rec_plausible(tstate))
+        return PR_FAIL(err, PR_TORN, 0, tstate, "not a thread state");
+    const uint8_t *p;
+    pr_code code = fetch(&table->batch, tstate, rec_tstate_bytes(l), &p, err);
+    if (code != PR_OK)
+        return code;
+    if (rec_u64(p + l->tstate.interp) != in->address)
+        return PR_FAIL(err, PR_TORN, 0, tstate,
+                       "thread state of another interpreter");
+    *next = rec_u64(p + l->tstate.next);
+    uint64_t tid = rec_u64(p + l->tstate.native_thread_id);
+    /* made, but not run by any thread yet; or not any more */
+    if (tid == 0 || tid > INT32_MAX || is_over(l, p))
+        return PR_OK;
+    rec_thread *t = thread_of(table, in->id, tid);
+    if (!t)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    return note_found(list,
+                      (found){t, tstate, rec_u64(p + l->tstate.prev), *next,
+                              rec_u64(p + l->tstate.thread_id), interp},
+                      err);
+}
+
+static pr_code
+list_threads(listing *list, uint32_t interp, pr_err *err)
+{
+    uint64_t at = list->interp[interp].threads_head;
+    for (uint32_t n = 0; at; n++) {
+        if (n == THREADS_MAX)
+            return PR_FAIL(err, PR_LIMIT, 0, at, "more than %d threads",
+                           THREADS_MAX);
+        pr_code code = list_thread(list, at, interp, &at, err);
+        if (code != PR_OK)
+            return code;
+    }
+    return PR_OK;
+}
+
+static pr_code
+list_all(listing *list, pr_err *err)
+{
+    rec_threads_table *table = list->table;
+    const rec_layout *l = &table->runtime->layout;
+    uint64_t head = table->runtime->address + l->runtime.interpreters_head;
+    const uint8_t *p;
+    pr_code code = fetch(&table->batch, head, 8, &p, err);
+    if (code != PR_OK)
+        return code;
+    for (uint64_t at = rec_u64(p); at && code == PR_OK;) {
+        if (list->n_interps == INTERPS_MAX)
+            return PR_FAIL(err, PR_LIMIT, 0, at, "more than %d interpreters",
+                           INTERPS_MAX);
+        code = list_interp(list, at, &list->interp[list->n_interps], &at, err);
+        if (code == PR_OK)
+            code = list_threads(list, (uint32_t)list->n_interps++, err);
+    }
+    return code;
+}
+
+static void
+adopt_interps(listing *list)
+{
+    rec_threads_table *table = list->table;
+    for (size_t i = 0; i < list->n_interps; i++)
+        for (size_t k = 0; k < table->n_interps; k++)
+            if (table->interp[k].address == list->interp[i].address)
+                list->interp[i].last_gil = table->interp[k].last_gil;
+    if (list->n_interps)
+        memcpy(table->interp, list->interp,
+               list->n_interps * sizeof *list->interp);
+    table->n_interps = list->n_interps;
+}
+
+/* Put what was listed in the place of what was; who is missing has ended. */
+static pr_code
+adopt(listing *list, pr_err *err)
+{
+    rec_threads_table *table = list->table;
+    if (!pr_grow(&table->interp, &table->cap_interps, list->n_interps,
+                 sizeof *table->interp) ||
+        !pr_grow(&table->live, &table->cap_live, list->n_found,
+                 sizeof *table->live))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    adopt_interps(list);
+    for (size_t i = 0; i < table->n_live; i++)
+        if (!table->live[i]->listed_at)
+            forget(table->live[i]);
+    table->n_live = list->n_found;
+    pr_table_reset(&table->by_tstate);
+    for (size_t i = 0; i < list->n_found; i++) {
+        bind_thread(table, &list->found[i]);
+        table->live[i] = list->found[i].thread;
+        if (!pr_table_insert(&table->by_tstate,
+                             pr_mix64(table->live[i]->tstate), (uint32_t)i))
+            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    }
+    return PR_OK;
+}
+
+static void
+read_ahead(rec_threads_table *table)
+{
+    uint32_t len = rec_tstate_bytes(&table->runtime->layout);
+    rec_batch_reset(&table->batch);
+    for (size_t i = 0; i < table->n_live; i++)
+        rec_batch_add(&table->batch, table->live[i]->tstate, len);
+}
+
+pr_code
+rec_threads_list(rec_threads_table *table, pr_err *err)
+{
+    listing *list = calloc(1, sizeof *list);
+    if (!list)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    list->table = table;
+    for (size_t i = 0; i < table->n_all; i++)
+        table->all[i]->listed_at = 0;
+    read_ahead(table);
+    pr_code code = rec_batch_read(&table->batch, err);
+    if (code == PR_OK)
+        code = list_all(list, err);
+    if (code == PR_OK)
+        code = adopt(list, err);
+    free(list->found);
+    free(list);
+    return code;
+}
+
+/* ---- one thread ---- */
+
+bool
+rec_thread_matches(const rec_thread *t, const rec_layout *l, const uint8_t *p)
+{
+    if (rec_u64(p + l->tstate.native_thread_id) != t->tid ||
+        rec_u64(p + l->tstate.thread_id) != t->pthread)
+        return false;
+    if (l->tstate.status != REC_ABSENT)
+        return !is_over(l, p);
+    /* 3.11 does not mark a deleted state; its place in the list is another */
+    return rec_u64(p + l->tstate.prev) == t->prev &&
+           rec_u64(p + l->tstate.next) == t->next;
+}

@@ -1,0 +1,133 @@
+/*
+ * thread_list.h - the interpreters and threads of the target, and what is known of
+ * each: where its stack lay, which frames it had, what it was doing.
+ *
+ * A thread is the pair (interpreter, kernel thread), as in the file; thread
+ * states come and go under it (PyGILState_Ensure makes one a call).
+ */
+#ifndef RECORDER_CPYTHON_THREAD_LIST_H
+#define RECORDER_CPYTHON_THREAD_LIST_H
+
+#include "recorder/cpython/counts.h"
+#include "recorder/cpython/runtime.h"
+#include "recorder/cpython/stack.h"
+#include "recorder/linux/process.h"
+#include "recorder/linux/sched_state.h"
+
+/* The words of one GIL at one moment. */
+typedef struct rec_gil {
+    uint64_t address; /* of struct _gil_runtime_state; 0: there is none */
+    uint64_t holder;  /* the last thread state that had it */
+    uint64_t switches;
+    bool locked;
+} rec_gil;
+
+typedef struct rec_interp {
+    uint64_t address;
+    uint64_t threads_head, threads_main;
+    uint64_t generation; /* of code objects */
+    uint64_t gc_frame;   /* where a collection runs; 0: none does */
+    rec_gil gil, last_gil;
+    uint64_t witness; /* rseq.cpu_id of a holder proven still; 0: none */
+    size_t piece[2];  /* its own words, and its GIL's if that lies elsewhere */
+    uint32_t id;
+} rec_interp;
+
+typedef struct rec_thread {
+    uint64_t tstate;     /* 0: ended */
+    uint64_t prev, next; /* its neighbours in the list */
+    uint64_t pthread;
+    uint64_t tid;    /* as the target knows it */
+    pid_t host;      /* as we know it */
+    uint32_t interp; /* index in the table */
+    uint32_t interp_id;
+    bool is_main;
+    uint64_t rseq; /* address of its rseq.cpu_id, or 0 */
+
+    rec_sched sched;
+    uint64_t ran_us; /* when it was last seen to have run */
+
+    rec_data_stack source;
+    rec_stack stack;             /* as last seen */
+    uint64_t epoch;              /* of the codes when it was decoded */
+    bool known;                  /* it was the whole truth at that moment ... */
+    bool proven;                 /* ... and that was proven */
+    uint64_t anchor, anchor_seq; /* as written (anchor.h), or 0 */
+    bool truncated;
+    bool wanted;      /* to be looked at in this tick */
+    size_t listed_at; /* 1 + its place in the list being read; 0: none */
+    bool vanished;    /* the kernel knows no such thread */
+    bool dead;        /* nor did it after the next list: a state left over */
+    uint8_t status;
+
+    uint32_t shared;  /* outermost frames that `stack` and the sink share */
+    uint32_t sink_id; /* PR_NO_THREAD: not told yet */
+    size_t ended_at;  /* 1 + its place among the ended; 0: none */
+    bool left;        /* its end was told */
+    char name[16];    /* as told */
+    uint8_t name_len;
+    uint64_t named_us; /* when it is looked at again; 0: not set, MAX: was */
+    bool pending;      /* unchanged samples not told yet, from ... */
+    size_t pending_from;
+    uint64_t last_us;
+    rec_counts counts;
+} rec_thread;
+
+/* What is kept of a thread that ended: if its pair comes again, its samples
+ * and counts go on where they were. */
+typedef struct rec_ended {
+    uint64_t tid;
+    uint32_t interp_id, sink_id;
+    uint32_t count[REC_COUNTS];
+} rec_ended;
+
+typedef struct rec_threads_table {
+    const rec_process *process;
+    const rec_runtime *runtime;
+    rec_memory *memory;
+    rec_interp *interp;
+    size_t n_interps, cap_interps;
+    rec_thread **all; /* those that live, and some that ended; owned */
+    size_t n_all, cap_all;
+    rec_ended *ended; /* the others that did */
+    size_t n_ended, cap_ended;
+    pr_table ended_by_key;   /* (interpreter, tid) -> ended */
+    rec_counts ended_counts; /* their sum */
+    rec_thread **live;       /* those in the lists at the last look */
+    size_t n_live, cap_live;
+    int keep_below;     /* of each thread */
+    pr_table by_key;    /* (interpreter, tid) -> all */
+    pr_table by_tstate; /* -> live */
+    rec_batch batch;
+} rec_threads_table;
+
+pr_code rec_threads_init(rec_threads_table *table, const rec_process *process,
+                         const rec_runtime *runtime, rec_memory *memory,
+                         pr_err *err);
+void rec_threads_release(rec_threads_table *table);
+
+/* The program in the process is another one: none of it lives any more. */
+void rec_threads_forget(rec_threads_table *table);
+
+/* List all interpreters and threads anew.  PR_TORN: they changed meanwhile;
+ * the table is as it was. */
+pr_code rec_threads_list(rec_threads_table *table, pr_err *err);
+
+/* Once those that ended outnumber the others, keep of them only what rec_ended
+ * holds.  Their counts must have been told.  False: out of memory; those not
+ * packed yet stay as they are. */
+bool rec_threads_pack(rec_threads_table *table);
+
+/* The live thread of a thread state, or NULL. */
+rec_thread *rec_threads_find(const rec_threads_table *table, uint64_t tstate);
+
+/* Words of all interpreters that change from tick to tick. */
+void rec_interps_add(rec_threads_table *table, rec_batch *batch);
+/* After the read.  False: they are not what was listed; list anew. */
+bool rec_interps_parse(rec_threads_table *table, const rec_batch *batch);
+
+/* Does the thread state read still belong to this thread? */
+bool rec_thread_matches(const rec_thread *thread, const rec_layout *layout,
+                        const uint8_t *tstate);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * memory.h - the target's memory, read and counted.
+ *
+ * Everything read here is hostile: callers check what they got.  One
+ * rec_memory belongs to one thread; rec_memory_clone() gives a second thread
+ * its own counters over the same target.
+ */
+#ifndef RECORDER_LINUX_MEMORY_H
+#define RECORDER_LINUX_MEMORY_H
+
+#include <base/base.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+/* Where bytes come from; tests put a made-up memory here.  Reads the pieces
+ * in order and returns the bytes that arrived (less than asked: it stopped at
+ * the first piece that was not there), or -errno if nothing did. */
+typedef ssize_t (*rec_read_fn)(void *context, const struct iovec *local,
+                               const struct iovec *remote, size_t n);
+
+typedef struct rec_memory {
+    pid_t pid;
+    int mem_fd; /* /proc/PID/mem, once process_vm_readv was refused; or -1 */
+    rec_read_fn read; /* NULL: the process `pid` */
+    void *context;
+    uint64_t reads, bytes; /* system calls and bytes that arrived */
+} rec_memory;
+
+/* How many pieces one call may have (IOV_MAX). */
+#define REC_MAX_PIECES 1024
+
+void rec_memory_init(rec_memory *memory, pid_t pid);
+void rec_memory_clone(const rec_memory *from, rec_memory *to);
+void rec_memory_release(rec_memory *memory);
+
+/* One batched read; meaning of the result as rec_read_fn.  No retry. */
+ssize_t rec_memory_readv(rec_memory *memory, const struct iovec *local,
+                         const struct iovec *remote, size_t n);
+
+/* All or nothing.  PR_TORN if the address is not there, PR_NO_PROCESS,
+ * PR_DENIED. */
+pr_code rec_memory_read(rec_memory *memory, uint64_t address, void *to,
+                        size_t len, pr_err *err);
+
+/* Turn the -errno of rec_memory_readv() into a code and a message. */
+pr_code rec_memory_fail(const rec_memory *memory, int error, uint64_t address,
+                        size_t len, pr_err *err);
+
+/* A pointer that can be one: not NULL, 8-aligned, in the user half. */
+static inline bool
+rec_plausible(uint64_t address)
+{
+    return address >= 4096 && address < (UINT64_C(1) << 47) &&
+           (address & 7) == 0;
+}
+
+/* Loads from a local copy; the caller has checked the bounds. */
+static inline uint64_t
+rec_u64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline uint32_t
+rec_u32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline uint16_t
+rec_u16(const uint8_t *p)
+{
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+#endif

@@ -1,0 +1,302 @@
+/*
+ * process.c - identity of the target, its threads and children, from /proc.
+ */
+#include "recorder/linux/process.h"
+
+#include "recorder/linux/memory.h"
+#include "recorder/linux/procfs.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    PROC_TEXT = 4096,
+    PF_KTHREAD = 0x00200000 /* linux/sched.h; in field 9 of stat */
+};
+
+/* ---- program image ---- */
+
+/* Address of the 16 random bytes that the kernel gives each program. */
+static bool
+random_address(pid_t pid, uint64_t *ret)
+{
+    char text[PROC_TEXT];
+    size_t len;
+    if (!rec_procfs_of(pid, "auxv", text, sizeof text, &len))
+        return false;
+    for (size_t at = 0; at + 16 <= len; at += 16) {
+        uint64_t pair[2];
+        memcpy(pair, text + at, sizeof pair);
+        if (pair[0] == AT_RANDOM) {
+            *ret = pair[1];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* PR_TORN where there is none; else what kept us from reading it. */
+static pr_code
+read_random(pid_t pid, uint8_t *to, pr_err *err)
+{
+    uint64_t address;
+    if (!random_address(pid, &address)) {
+        if (errno == EACCES || errno == EPERM)
+            return rec_process_explain_denied(pid, errno, err);
+        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+                       "no AT_RANDOM of process %d", (int)pid);
+    }
+    rec_memory memory;
+    rec_memory_init(&memory, pid);
+    pr_code code = rec_memory_read(&memory, address, to, 16, err);
+    rec_memory_release(&memory);
+    return code;
+}
+
+/* ---- identity ---- */
+
+/* The number behind `key` in a status file, or -1. */
+static long
+status_number(const char *status, const char *key)
+{
+    const char *p = strstr(status, key);
+    return p ? strtol(p + strlen(key), NULL, 10) : -1;
+}
+
+/* How many pid namespaces know the process or thread of this status, and its
+ * id in the innermost. */
+static int
+namespace_ids(const char *status, uint64_t *ret_inner)
+{
+    const char *p = strstr(status, "\nNSpid:");
+    if (!p)
+        return 0;
+    p += strlen("\nNSpid:");
+    int n = 0;
+    while (*p && *p != '\n') {
+        char *end;
+        uint64_t v = strtoull(p, &end, 10);
+        if (end == p)
+            break;
+        *ret_inner = v;
+        n++;
+        p = end;
+        while (*p == '\t' || *p == ' ')
+            p++;
+    }
+    return n;
+}
+
+static pr_code
+no_process(pid_t pid, pr_err *err)
+{
+    return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                   "there is no process %d", (int)pid);
+}
+
+/* A pid that can be a target: not a thread, a zombie or the kernel's own. */
+static pr_code
+check_kind(pid_t pid, const rec_stat *stat, const char *status, pr_err *err)
+{
+    char name[64];
+    rec_procfs_name(pid, name, sizeof name);
+    if (rec_stat_ended(stat->state))
+        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                       "process %d (%s) has ended; its parent has not yet "
+                       "asked for its status",
+                       (int)pid, name);
+    if (stat->flags & PF_KTHREAD)
+        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+                       "%d (%s) is a thread of the kernel", (int)pid, name);
+    long group = status_number(status, "\nTgid:");
+    if (group > 0 && group != pid) {
+        pr_err_set(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                   "%d (%s) is a thread of process %ld", (int)pid, name, group);
+        pr_err_hint(err, "use -p %ld", group);
+        return PR_NO_PROCESS;
+    }
+    return PR_OK;
+}
+
+pr_code
+rec_process_open(pid_t pid, rec_process *ret, pr_err *err)
+{
+    if (pid <= 0)
+        return no_process(pid, err);
+    rec_process p = {.pid = pid};
+    p.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    rec_stat stat;
+    char status[PROC_TEXT];
+    uint64_t inner;
+    pr_code code = PR_OK;
+    if (!rec_stat_read(pid, 0, &stat) ||
+        !rec_procfs_of(pid, "status", status, sizeof status, NULL))
+        code = no_process(pid, err);
+    if (code == PR_OK)
+        code = check_kind(pid, &stat, status, err);
+    if (code == PR_OK) {
+        p.start_time = stat.start_time;
+        p.own_pid_ns = namespace_ids(status, &inner) > 1;
+        code = read_random(pid, p.auxv_random, err);
+        p.has_random = code == PR_OK;
+    }
+    if (code == PR_TORN) { /* a program can do without */
+        pr_err_clear(err);
+        code = PR_OK;
+    }
+    if (code != PR_OK) {
+        rec_process_release(&p);
+        return code;
+    }
+    *ret = p;
+    return PR_OK;
+}
+
+void
+rec_process_release(rec_process *process)
+{
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    process->pidfd = -1;
+}
+
+static bool
+pidfd_ended(int pidfd)
+{
+    struct pollfd p = {.fd = pidfd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
+}
+
+rec_alive
+rec_process_check(const rec_process *process)
+{
+    if (process->pidfd >= 0) {
+        if (pidfd_ended(process->pidfd))
+            return REC_ENDED;
+    } else {
+        rec_stat stat;
+        if (!rec_stat_read(process->pid, 0, &stat) ||
+            rec_stat_ended(stat.state) ||
+            stat.start_time != process->start_time)
+            return REC_ENDED;
+    }
+    uint8_t random[16];
+    if (!process->has_random)
+        return REC_ALIVE;
+    pr_code code = read_random(process->pid, random, NULL);
+    if (code == PR_OK)
+        return memcmp(random, process->auxv_random, sizeof random) == 0
+                   ? REC_ALIVE
+                   : REC_EXECED;
+    /* between two programs, or already without memory */
+    return code == PR_NO_PROCESS ? REC_ENDED : REC_EXECED;
+}
+
+/* ---- threads ---- */
+
+pr_code
+rec_process_threads(pid_t pid, pid_t **ret, size_t *ret_n, pr_err *err)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    return rec_procfs_numbers(path, ret, ret_n, err);
+}
+
+pid_t
+rec_process_host_tid(const rec_process *process, uint64_t tid)
+{
+    if (!process->own_pid_ns)
+        return tid <= INT32_MAX ? (pid_t)tid : 0;
+    pid_t *tids;
+    size_t n;
+    if (rec_process_threads(process->pid, &tids, &n, NULL) != PR_OK)
+        return 0;
+    pid_t found = 0;
+    for (size_t i = 0; i < n && !found; i++) {
+        char name[48], status[PROC_TEXT];
+        snprintf(name, sizeof name, "task/%d/status", (int)tids[i]);
+        uint64_t inner = 0;
+        if (rec_procfs_of(process->pid, name, status, sizeof status, NULL) &&
+            namespace_ids(status, &inner) > 1 && inner == tid)
+            found = tids[i];
+    }
+    free(tids);
+    return found;
+}
+
+/* ---- children ---- */
+
+enum { TAKEN = -1 };
+
+/* Every process there is, and its parent; TAKEN: it was found to descend. */
+typedef struct family {
+    pid_t *all, *parent, *found;
+    size_t n, n_found;
+} family;
+
+static pr_code
+read_parents(family *f, pr_err *err)
+{
+    pr_code code = rec_procfs_numbers("/proc", &f->all, &f->n, err);
+    if (code != PR_OK)
+        return code;
+    f->parent = calloc(f->n + 1, sizeof *f->parent);
+    f->found = calloc(f->n + 1, sizeof *f->found);
+    if (!f->parent || !f->found)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    for (size_t i = 0; i < f->n; i++) {
+        rec_stat stat;
+        f->parent[i] = rec_stat_read(f->all[i], 0, &stat) ? stat.parent : 0;
+    }
+    return PR_OK;
+}
+
+/* Children of `pid`.  One read of /proc is not one moment: a process may seem
+ * to descend from itself, so nobody is taken twice. */
+static void
+take_children(family *f, pid_t pid)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->parent[i] != pid)
+            continue;
+        f->parent[i] = TAKEN;
+        f->found[f->n_found++] = f->all[i];
+    }
+}
+
+/* Whoever was found, in order of pid. */
+static void
+sort_found(family *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++)
+        if (f->parent[i] == TAKEN)
+            f->found[n++] = f->all[i];
+}
+
+pr_code
+rec_process_children(pid_t pid, bool recursive, pid_t **ret, size_t *ret_n,
+                     pr_err *err)
+{
+    family f = {0};
+    pr_code code = read_parents(&f, err);
+    if (code == PR_OK) {
+        take_children(&f, pid);
+        for (size_t i = 0; recursive && i < f.n_found; i++)
+            take_children(&f, f.found[i]);
+        sort_found(&f);
+    }
+    free(f.all);
+    free(f.parent);
+    if (code != PR_OK) {
+        free(f.found);
+        return code;
+    }
+    *ret = f.found;
+    *ret_n = f.n_found;
+    return PR_OK;
+}

@@ -1,0 +1,70 @@
+/*
+ * process.h - the target as the kernel shows it: identity, threads, files.
+ */
+#ifndef RECORDER_LINUX_PROCESS_H
+#define RECORDER_LINUX_PROCESS_H
+
+#include <base/base.h>
+#include <sys/types.h>
+
+typedef struct rec_process {
+    pid_t pid;
+    int pidfd;               /* or -1 on kernels without */
+    uint64_t start_time;     /* field 22 of stat: tells a reused pid apart */
+    uint8_t auxv_random[16]; /* bytes at AT_RANDOM: change with exec */
+    bool has_random;
+    bool own_pid_ns; /* the target's thread ids are not ours: NSpid */
+} rec_process;
+
+/* PR_NO_PROCESS, or PR_DENIED with the reason and the remedy. */
+pr_code rec_process_open(pid_t pid, rec_process *ret, pr_err *err);
+void rec_process_release(rec_process *process);
+
+/* Still the same process and program? */
+typedef enum rec_alive {
+    REC_ALIVE,
+    REC_EXECED, /* same pid, another program image */
+    REC_ENDED   /* gone or a zombie */
+} rec_alive;
+rec_alive rec_process_check(const rec_process *process);
+
+/* Say in *err why the memory of pid may not be read and what to do: uid,
+ * capability, Yama level, not dumpable, seccomp, already traced.
+ * Returns PR_DENIED, or PR_NO_PROCESS if it has ended. */
+pr_code rec_process_explain_denied(pid_t pid, int error, pr_err *err);
+
+/* The kernel's id in our namespace of the thread the target knows as
+ * `tid`; 0 if there is none.  Costs nothing in the common case of one
+ * namespace. */
+pid_t rec_process_host_tid(const rec_process *process, uint64_t tid);
+
+/* Thread ids in our namespace; the caller frees. */
+pr_code rec_process_threads(pid_t pid, pid_t **ret, size_t *ret_n, pr_err *err);
+
+/* Children of pid, or all descendants, in order of pid.  The caller frees
+ * *ret; *ret_n may be 0. */
+pr_code rec_process_children(pid_t pid, bool recursive, pid_t **ret,
+                             size_t *ret_n, pr_err *err);
+
+/* A line of /proc/PID/maps. */
+typedef struct rec_mapping {
+    uint64_t start, end, offset;
+    uint64_t device, inode;
+    bool executable, writable;
+    char *path; /* owned; may be empty; " (deleted)" is stripped */
+} rec_mapping;
+
+typedef struct rec_maps {
+    rec_mapping *v;
+    size_t n;
+} rec_maps;
+
+pr_code rec_maps_read(pid_t pid, rec_maps *ret, pr_err *err);
+void rec_maps_release(rec_maps *maps);
+
+/* Open the file behind a mapping, whatever the path means in this mount
+ * namespace: map_files, /proc/PID/root + path, path; the inode decides.
+ * Read-only, O_NONBLOCK, regular files only.  Returns a descriptor or -1. */
+int rec_maps_open(pid_t pid, const rec_mapping *mapping);
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * sched_state.c - schedstat, stat and status of one thread (sched_state.h).
+ */
+#include "recorder/linux/sched_state.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void
+rec_sched_init(rec_sched *s, int keep_below)
+{
+    *s = (rec_sched){.schedstat_fd = -1,
+                     .stat_fd = -1,
+                     .status_fd = -1,
+                     .keep_below = keep_below};
+}
+
+static void
+close_kept(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void
+rec_sched_release(rec_sched *s)
+{
+    close_kept(&s->schedstat_fd);
+    close_kept(&s->stat_fd);
+    close_kept(&s->status_fd);
+}
+
+static int
+open_task_file(pid_t pid, pid_t tid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid,
+             name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* A file of a thread, kept open if it may be; 0: the thread is gone. */
+static size_t
+read_task_file(const rec_sched *s, int *kept, pid_t pid, pid_t tid,
+               const char *name, char *to, size_t size)
+{
+    int fd = *kept >= 0 ? *kept : open_task_file(pid, tid, name);
+    if (fd < 0)
+        return 0;
+    ssize_t n = pread(fd, to, size - 1, 0);
+    if (fd < s->keep_below)
+        *kept = fd;
+    else
+        close(fd);
+    if (n <= 0)
+        return 0;
+    to[n] = '\0';
+    return (size_t)n;
+}
+
+bool
+rec_sched_ran(rec_sched *s, pid_t pid, pid_t tid, bool *ret_ran)
+{
+    char text[128];
+    if (!read_task_file(s, &s->schedstat_fd, pid, tid, "schedstat", text,
+                        sizeof text))
+        return false;
+    char *p = text;
+    uint64_t run_ns = strtoull(p, &p, 10);
+    (void)strtoull(p, &p, 10);
+    uint64_t n_runs = strtoull(p, &p, 10);
+    *ret_ran = s->ran = n_runs != s->n_runs || run_ns != s->run_ns;
+    if (s->ran)
+        s->asleep = false;
+    s->run_ns = run_ns;
+    s->n_runs = n_runs;
+    return true;
+}
+
+/* Field 39 of stat, counted from the letter, which is the third. */
+static uint32_t
+parse_cpu(const char *letter)
+{
+    const char *p = letter;
+    for (int field = 3; field < 39 && p; field++) {
+        p = strchr(p, ' ');
+        if (p)
+            p++;
+    }
+    return p ? (uint32_t)strtoul(p, NULL, 10) : UINT32_MAX;
+}
+
+/* The number behind a name in the text of status; 0 without it. */
+static uint64_t
+number_after(const char *text, const char *name)
+{
+    const char *p = strstr(text, name);
+    return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+}
+
+/* Was it taken off its CPU as often as it was put on one?  Its letter alone
+ * would not say so: the kernel sets that to S or D before it switches, and a
+ * thread that is woken in between runs on (Linux, kernel/sched/core.c,
+ * __schedule(): both counts change with each switch and with nothing else). */
+static bool
+is_off_cpu(rec_sched *s, pid_t pid, pid_t tid)
+{
+    char text[4096];
+    if (!read_task_file(s, &s->status_fd, pid, tid, "status", text,
+                        sizeof text))
+        return false;
+    return s->n_runs == number_after(text, "\nvoluntary_ctxt_switches:") +
+                            number_after(text, "\nnonvoluntary_ctxt_switches:");
+}
+
+bool
+rec_sched_read(rec_sched *s, pid_t pid, pid_t tid)
+{
+    char text[512];
+    if (!read_task_file(s, &s->stat_fd, pid, tid, "stat", text, sizeof text))
+        return false;
+    const char *p = strrchr(text, ')'); /* the name may hold any byte */
+    if (!p || p[1] != ' ' || !p[2])
+        return false;
+    s->letter = p[2];
+    s->asleep = strchr("SDTt", s->letter) && is_off_cpu(s, pid, tid);
+    s->cpu = parse_cpu(p + 2);
+    return true;
+}

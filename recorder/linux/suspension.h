@@ -1,0 +1,36 @@
+/*
+ * suspension.h - is the target stopped or frozen, was the machine suspended?
+ */
+#ifndef RECORDER_LINUX_SUSPENSION_H
+#define RECORDER_LINUX_SUSPENSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- the machine ---- */
+
+/* Bounds of what CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, which stops while
+ * the machine is suspended; ns. */
+typedef struct rec_clock_gap {
+    uint64_t least, most;
+} rec_clock_gap;
+
+/* From one clock read between two reads of the other. */
+rec_clock_gap rec_clock_gap_of(uint64_t monotonic, uint64_t boot,
+                               uint64_t monotonic_again);
+
+rec_clock_gap rec_clock_gap_read(void);
+
+/* How long the machine surely was suspended between the two, ns; 0 for what is
+ * too short to be a suspension. */
+uint64_t rec_clock_suspended(const rec_clock_gap *then,
+                             const rec_clock_gap *now);
+
+/* ---- the target ---- */
+
+/* Why the process stands still ("stopped by a signal"), or NULL if it does
+ * not: all its threads are stopped, or its cgroup is frozen. */
+const char *rec_is_suspended(pid_t pid);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * emitter.c - samples into deltas (emitter.h).
+ */
+#include "recorder/sample/run_emitter.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void
+rec_emitter_init(rec_emitter *emitter, pr_sink *sink)
+{
+    *emitter = (rec_emitter){.sink = sink};
+}
+
+void
+rec_emitter_release(rec_emitter *emitter)
+{
+    free(emitter->tick_us);
+    free(emitter->status);
+    free(emitter->push);
+    *emitter = (rec_emitter){0};
+}
+
+static pr_code
+no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for samples");
+}
+
+pr_code
+rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err)
+{
+    if (!pr_grow(&emitter->tick_us, &emitter->cap_ticks, emitter->n_ticks + 1,
+                 sizeof *emitter->tick_us))
+        return no_memory(err);
+    emitter->tick_us[emitter->n_ticks++] = time_us;
+    return PR_OK;
+}
+
+/* The name that the kernel has for it, up to 15 bytes; "" if it is gone. */
+static void
+read_name(rec_thread *t, pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid,
+             (int)t->host);
+    t->name_len = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = read(fd, t->name, sizeof t->name);
+    close(fd);
+    if (n > 0 && t->name[n - 1] == '\n')
+        n--;
+    if (n > 0)
+        t->name_len = (uint8_t)n;
+}
+
+pr_code
+rec_emitter_introduce(rec_emitter *emitter, rec_thread *t, pid_t pid,
+                      pr_err *err)
+{
+    if (t->sink_id != PR_NO_THREAD)
+        return PR_OK;
+    read_name(t, pid);
+    pr_thread thread = {t->tid, t->interp_id, t->is_main, t->name, t->name_len};
+    pr_code code = PR_SINK_CALL(emitter->sink, thread, &thread, err);
+    if (code == PR_OK)
+        t->sink_id = emitter->n_threads++;
+    return code;
+}
+
+pr_code
+rec_emitter_rename(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
+{
+    char old[sizeof t->name];
+    uint8_t old_len = t->name_len;
+    memcpy(old, t->name, sizeof old);
+    read_name(t, pid);
+    if (t->name_len == 0 ||
+        (t->name_len == old_len && memcmp(old, t->name, old_len) == 0))
+        return PR_OK;
+    return PR_SINK_CALL(emitter->sink, rename, t->sink_id, t->name, t->name_len,
+                        err);
+}
+
+/* Tell the samples that are owed. */
+static pr_code
+settle(rec_emitter *emitter, rec_thread *t, pr_err *err)
+{
+    size_t n = emitter->n_ticks - t->pending_from;
+    if (!t->pending)
+        return PR_OK;
+    t->pending = false;
+    if (n == 0)
+        return PR_OK;
+    if (!pr_grow(&emitter->status, &emitter->cap_status, n, 1))
+        return no_memory(err);
+    memset(emitter->status, t->status, n);
+    pr_delta delta = {
+        t->sink_id,     t->stack.n, 0,
+        (uint32_t)n,    NULL,       emitter->tick_us + t->pending_from,
+        emitter->status};
+    t->last_us = emitter->tick_us[emitter->n_ticks - 1];
+    return PR_SINK_CALL(emitter->sink, delta, &delta, err);
+}
+
+pr_code
+rec_emitter_settle_before(rec_emitter *emitter, rec_thread *t, pr_err *err)
+{
+    if (!t->pending)
+        return PR_OK;
+    emitter->n_ticks--;
+    pr_code code = settle(emitter, t, err);
+    emitter->n_ticks++;
+    return code;
+}
+
+pr_code
+rec_emitter_sample(rec_emitter *emitter, rec_thread *t, pid_t pid,
+                   uint64_t time_us, uint8_t status, pr_err *err)
+{
+    pr_code code = rec_emitter_settle_before(emitter, t, err);
+    if (code == PR_OK)
+        code = rec_emitter_introduce(emitter, t, pid, err);
+    if (code != PR_OK)
+        return code;
+    uint32_t n_push = t->stack.n - t->shared;
+    if (!pr_grow(&emitter->push, &emitter->cap_push, n_push,
+                 sizeof *emitter->push))
+        return no_memory(err);
+    for (uint32_t i = 0; i < n_push; i++)
+        emitter->push[i] = t->stack.v[t->stack.n - 1 - i].id;
+    if (time_us < t->last_us)
+        time_us = t->last_us;
+    pr_delta delta = {t->sink_id,    t->shared, n_push, 1,
+                      emitter->push, &time_us,  &status};
+    code = PR_SINK_CALL(emitter->sink, delta, &delta, err);
+    if (code != PR_OK)
+        return code;
+    t->shared = t->stack.n;
+    t->status = status;
+    t->last_us = time_us;
+    return PR_OK;
+}
+
+pr_code
+rec_emitter_idle(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
+{
+    size_t now = emitter->n_ticks - 1;
+    if (t->sink_id == PR_NO_THREAD || t->shared != t->stack.n)
+        return rec_emitter_sample(emitter, t, pid, emitter->tick_us[now],
+                                  t->status, err);
+    if (!t->pending) {
+        t->pending = true;
+        t->pending_from = now;
+    }
+    return PR_OK;
+}
+
+pr_code
+rec_emitter_flush(rec_emitter *emitter, rec_threads_table *table, pr_err *err)
+{
+    for (size_t i = 0; i < table->n_live; i++) {
+        pr_code code = settle(emitter, table->live[i], err);
+        if (code != PR_OK)
+            return code;
+    }
+    emitter->n_ticks = 0;
+    return PR_OK;
+}
+
+static pr_code
+tell_counts(rec_emitter *emitter, uint32_t thread, rec_counts *counts,
+            pr_err *err)
+{
+    if (!counts->untold)
+        return PR_OK;
+    for (size_t i = 0; i < REC_COUNTS; i++) {
+        if (counts->value[i] == 0)
+            continue;
+        pr_count c = {thread, rec_count_kinds[i], counts->value[i]};
+        pr_code code = PR_SINK_CALL(emitter->sink, count, &c, err);
+        if (code != PR_OK)
+            return code;
+    }
+    counts->untold = false;
+    return PR_OK;
+}
+
+/* The counts of a thread, also of one of which there are only losses, and its
+ * end. */
+static pr_code
+tell_thread(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
+{
+    pr_code code = PR_OK;
+    if (t->counts.untold)
+        code = rec_emitter_introduce(emitter, t, pid, err);
+    if (code == PR_OK)
+        code = tell_counts(emitter, t->sink_id, &t->counts, err);
+    if (code != PR_OK || t->tstate || t->left || t->sink_id == PR_NO_THREAD)
+        return code;
+    t->left = true;
+    return PR_SINK_CALL(emitter->sink, leave, t->sink_id, err);
+}
+
+pr_code
+rec_emitter_counts(rec_emitter *emitter, rec_threads_table *table, pr_err *err)
+{
+    for (size_t i = 0; i < table->n_all; i++) {
+        pr_code code =
+            tell_thread(emitter, table->all[i], table->process->pid, err);
+        if (code != PR_OK)
+            return code;
+    }
+    if (!rec_threads_pack(table))
+        return no_memory(err);
+    return tell_counts(emitter, PR_NO_THREAD, &emitter->counts, err);
+}

@@ -1,0 +1,61 @@
+/*
+ * emitter.h - what the ticks found, told to the sink as runs.
+ *
+ * Samples of a thread that did not move are not told one by one: the times of
+ * the ticks are kept once for all threads, each thread knows from which tick
+ * on it owes samples, and one delta tells them all.
+ */
+#ifndef RECORDER_SAMPLE_RUN_EMITTER_H
+#define RECORDER_SAMPLE_RUN_EMITTER_H
+
+#include "recorder/cpython/thread_list.h"
+
+typedef struct rec_emitter {
+    pr_sink *sink;
+    uint64_t *tick_us; /* of the ticks since the last flush */
+    size_t n_ticks, cap_ticks;
+    uint8_t *status; /* scratch: one status many times */
+    size_t cap_status;
+    uint32_t *push; /* scratch */
+    size_t cap_push;
+    uint32_t n_threads; /* told */
+    rec_counts counts;  /* of the process */
+} rec_emitter;
+
+void rec_emitter_init(rec_emitter *emitter, pr_sink *sink);
+void rec_emitter_release(rec_emitter *emitter);
+
+/* A tick begins; its samples that need no read carry this time. */
+pr_code rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err);
+
+/* One sample of a stack that was read at time_us: thread->stack, of which the
+ * sink knows the outermost thread->shared frames. */
+pr_code rec_emitter_sample(rec_emitter *emitter, rec_thread *thread, pid_t pid,
+                           uint64_t time_us, uint8_t status, pr_err *err);
+
+/* Tell who the thread is, once. */
+pr_code rec_emitter_introduce(rec_emitter *emitter, rec_thread *thread,
+                              pid_t pid, pr_err *err);
+
+/* Look at its name again and tell a new one: threads name themselves after
+ * they started. */
+pr_code rec_emitter_rename(rec_emitter *emitter, rec_thread *thread, pid_t pid,
+                           pr_err *err);
+
+/* The thread is as it was at the last tick. */
+pr_code rec_emitter_idle(rec_emitter *emitter, rec_thread *thread, pid_t pid,
+                         pr_err *err);
+
+/* Tell the samples that are owed up to the tick before the present one. */
+pr_code rec_emitter_settle_before(rec_emitter *emitter, rec_thread *thread,
+                                  pr_err *err);
+
+/* Settle all threads and begin a new list of ticks. */
+pr_code rec_emitter_flush(rec_emitter *emitter, rec_threads_table *table,
+                          pr_err *err);
+
+/* Tell the counters that changed. */
+pr_code rec_emitter_counts(rec_emitter *emitter, rec_threads_table *table,
+                           pr_err *err);
+
+#endif

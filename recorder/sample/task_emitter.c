@@ -1,0 +1,349 @@
+/*
+ * task_emitter.c - from the tasks as read to samples and records of tasks.
+ */
+#include "recorder/sample/task_emitter.h"
+
+#include "recorder/sample/prove.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    LOOK_EVERY_US = 200000, /* for asyncio, which may be imported later */
+    DEPTH_DEFAULT = 4096,
+    TOLD_MAX = 1 << 20
+};
+
+typedef struct rec_task_told {
+    uint64_t key, hash;
+} rec_task_told;
+
+static pr_code
+no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for tasks");
+}
+
+void
+rec_task_emitter_forget(rec_task_emitter *t)
+{
+    t->known = false;
+    t->looked_us = 0;
+    t->n_told = 0;
+    pr_table_reset(&t->by_key);
+}
+
+void
+rec_task_emitter_release(rec_task_emitter *t)
+{
+    rec_tasks_release(&t->tasks);
+    for (size_t i = 0; i < t->n_ended; i++)
+        rec_stack_release(&t->ended[i].stack);
+    free(t->ended);
+    free(t->awaits);
+    free(t->frame);
+    free(t->told);
+    pr_table_release(&t->by_key);
+    *t = (rec_task_emitter){0};
+}
+
+/* ---- who a task belongs to ---- */
+
+static rec_thread *
+ended_thread(rec_task_emitter *t, uint32_t interp)
+{
+    for (size_t i = 0; i < t->n_ended; i++)
+        if (t->ended[i].interp_id == interp)
+            return &t->ended[i];
+    if (!pr_grow(&t->ended, &t->cap_ended, t->n_ended + 1, sizeof *t->ended))
+        return NULL;
+    t->ended[t->n_ended] =
+        (rec_thread){.interp_id = interp, .sink_id = PR_NO_THREAD};
+    rec_sched_init(&t->ended[t->n_ended].sched, 0);
+    return &t->ended[t->n_ended++];
+}
+
+/* NULL: out of memory. */
+static rec_thread *
+thread_of(rec_task_emitter *t, const rec_unwinder *u, const rec_task *task)
+{
+    for (size_t i = 0; task->tid && i < u->table.n_live; i++) {
+        rec_thread *thread = u->table.live[i];
+        if (thread->tid == task->tid && thread->interp_id == task->interp)
+            return thread;
+    }
+    return ended_thread(t, task->interp);
+}
+
+/* ---- records of tasks ---- */
+
+static bool
+same_key(const void *context, uint32_t i)
+{
+    const rec_task_told *const *k = context;
+    return k[0][i].key == k[1]->key;
+}
+
+/* Remember it; *ret_news: it is new, or its name or waiters changed. */
+static pr_code
+note_task(rec_task_emitter *t, const rec_task *task, bool *ret_news,
+          pr_err *err)
+{
+    rec_task_told now = {task->key, pr_hash_bytes(task->name, task->name_len)};
+    if (task->n_parents)
+        now.hash = pr_hash_seeded(
+            task->parent, task->n_parents * sizeof *task->parent, now.hash);
+    const rec_task_told *const context[] = {t->told, &now};
+    uint64_t hash = pr_mix64(task->key);
+    uint32_t i = pr_table_find(&t->by_key, hash, same_key, context);
+    *ret_news = i == PR_TABLE_NONE || t->told[i].hash != now.hash;
+    if (i != PR_TABLE_NONE) {
+        t->told[i] = now;
+        return PR_OK;
+    }
+    if (t->n_told >= TOLD_MAX) {
+        t->n_told = 0;
+        pr_table_reset(&t->by_key);
+    }
+    if (!pr_grow(&t->told, &t->cap_told, t->n_told + 1, sizeof *t->told) ||
+        !pr_table_insert(&t->by_key, hash, (uint32_t)t->n_told))
+        return no_memory(err);
+    t->told[t->n_told++] = now;
+    return PR_OK;
+}
+
+static pr_code
+tell_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
+          pr_err *err)
+{
+    bool news;
+    pr_code code = note_task(t, task, &news, err);
+    if (code != PR_OK || !news)
+        return code;
+    uint32_t id = PR_NO_THREAD;
+    if (task->tid) {
+        rec_thread *thread = thread_of(t, u, task);
+        if (!thread)
+            return no_memory(err);
+        code = rec_emitter_introduce(&u->emitter, thread, u->process.pid, err);
+        id = thread->sink_id;
+    }
+    if (code != PR_OK)
+        return code;
+    pr_task told = {.key = task->key,
+                    .time_us = rec_now_us(u),
+                    .thread = id,
+                    .name = task->name,
+                    .name_len = task->name_len,
+                    .parent = task->parent,
+                    .n_parents = (uint32_t)task->n_parents};
+    return PR_SINK_CALL(u->sink, task, &told, err);
+}
+
+/* ---- one stack ---- */
+
+static pr_code
+push_frame(rec_task_emitter *t, uint32_t id, pr_err *err)
+{
+    if (!pr_grow(&t->frame, &t->cap_frames, t->n_frames + 1, sizeof *t->frame))
+        return no_memory(err);
+    t->frame[t->n_frames++] = id;
+    return PR_OK;
+}
+
+static pr_code
+push_call(rec_task_emitter *t, rec_unwinder *u, const rec_call *call,
+          pr_err *err)
+{
+    uint32_t id;
+    const rec_code *code = rec_codes_find(u->codes, call->code);
+    pr_code r =
+        code ? PR_OK
+             : rec_codes_read(u->codes, &u->memory, call->code, &code, err);
+    if (r == PR_OK)
+        r = rec_codes_frame(u->codes, code, call->instr, PR_NO_OPCODE, &id,
+                            err);
+    return r == PR_OK ? push_frame(t, id, err) : r;
+}
+
+static pr_code
+push_marker(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
+            pr_err *err)
+{
+    uint32_t id;
+    char many[48];
+    int more = task->n_parents > 1 ? snprintf(many, sizeof many,
+                                              " (%zu parents)", task->n_parents)
+                                   : 0;
+    size_t len = task->name_len + (size_t)more;
+    char *name = malloc(len + 1);
+    if (!name)
+        return no_memory(err);
+    memcpy(name, task->name, task->name_len);
+    memcpy(name + task->name_len, many, (size_t)more);
+    pr_code code =
+        rec_codes_synthetic(u->codes, PR_TASK_FILE, name, len, &id, err);
+    free(name);
+    return code == PR_OK ? push_frame(t, id, err) : code;
+}
+
+/* The task that is followed: of several waiters the one at the lowest
+ * address; NULL: nobody waits, or it was not read. */
+static const rec_task *
+waiter_of(const rec_task_emitter *t, const rec_task *task)
+{
+    uint64_t lowest = UINT64_MAX;
+    for (size_t i = 0; i < task->n_parents; i++)
+        if (task->parent[i] < lowest)
+            lowest = task->parent[i];
+    return task->n_parents ? rec_tasks_find(&t->tasks, lowest) : NULL;
+}
+
+/* The linear stack of a task into t->frame; *ret_cut: it was too deep. */
+static pr_code
+build_stack(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
+            bool *ret_cut, pr_err *err)
+{
+    size_t max = u->opts.max_depth ? u->opts.max_depth : DEPTH_DEFAULT;
+    size_t steps = 0;
+    t->n_frames = 0;
+    for (const rec_task *task = leaf; task; task = waiter_of(t, task)) {
+        /* tasks that wait for each other have no end */
+        *ret_cut = steps++ > t->tasks.n || t->n_frames >= max;
+        if (*ret_cut)
+            return PR_OK;
+        for (size_t i = 0; i < task->n_calls && t->n_frames < max; i++) {
+            pr_code code = push_call(t, u, &task->call[i], err);
+            if (code != PR_OK)
+                return code;
+        }
+        pr_code code = push_marker(t, u, task, err);
+        if (code != PR_OK)
+            return code;
+    }
+    return PR_OK;
+}
+
+/* t->frame as the thread's stack, of which the sink keeps what it can. */
+static pr_code
+put_stack(const rec_task_emitter *t, rec_thread *thread, pr_err *err)
+{
+    rec_stack *s = &thread->stack;
+    uint32_t n = (uint32_t)t->n_frames, shared = 0;
+    if (!pr_grow(&s->v, &s->cap, n, sizeof *s->v))
+        return no_memory(err);
+    uint32_t most = thread->shared < n ? thread->shared : n;
+    while (shared < most && s->v[shared].id == t->frame[n - 1 - shared])
+        shared++;
+    for (uint32_t i = shared; i < n; i++)
+        s->v[i] = (rec_entry){.id = t->frame[n - 1 - i]};
+    s->n = n;
+    thread->shared = shared;
+    thread->known = false; /* it is no stack of the thread itself */
+    return PR_OK;
+}
+
+static uint8_t
+status_of(const rec_task *task, const rec_thread *thread)
+{
+    uint8_t status = task->running ? PR_HAS_GIL | PR_CPU_UNKNOWN : 0;
+    return thread->is_main ? status | PR_MAIN_THREAD : status;
+}
+
+static pr_code
+sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
+            pr_err *err)
+{
+    bool cut = false;
+    pr_err why = PR_ERR_INIT;
+    rec_thread *thread = thread_of(t, u, leaf);
+    if (!thread)
+        return no_memory(err);
+    rec_counts *counts = leaf->tid ? &thread->counts : &u->emitter.counts;
+    pr_code code = build_stack(t, u, leaf, &cut, &why);
+    if (code == PR_TORN || code == PR_LIMIT) {
+        rec_count_add(counts, PR_COUNT_LOST_TORN, 1);
+        return PR_OK;
+    }
+    if (code != PR_OK) {
+        if (err)
+            *err = why;
+        return code;
+    }
+    code = put_stack(t, thread, err);
+    if (code != PR_OK)
+        return code;
+    u->stats.total_samples++;
+    rec_count_add(counts, PR_COUNT_UNPROVEN, 1);
+    if (cut)
+        rec_count_add(counts, PR_COUNT_TRUNCATED, 1);
+    return rec_emitter_sample(&u->emitter, thread, u->process.pid,
+                              rec_now_us(u), status_of(leaf, thread), err);
+}
+
+/* ---- a tick ---- */
+
+/* A task that awaits another one shows in that one's stack. */
+static pr_code
+find_awaiting(rec_task_emitter *t, pr_err *err)
+{
+    const rec_tasks *tasks = &t->tasks;
+    if (!pr_grow(&t->awaits, &t->cap_awaits, tasks->n, sizeof *t->awaits))
+        return no_memory(err);
+    if (tasks->n)
+        memset(t->awaits, 0, tasks->n * sizeof *t->awaits);
+    for (size_t i = 0; i < tasks->n; i++)
+        for (size_t k = 0; k < tasks->v[i].n_parents; k++) {
+            const rec_task *parent =
+                rec_tasks_find(tasks, tasks->v[i].parent[k]);
+            if (parent)
+                t->awaits[parent - tasks->v] = true;
+        }
+    return PR_OK;
+}
+
+static pr_code
+tell_all(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
+{
+    pr_code code = find_awaiting(t, err);
+    for (size_t i = 0; code == PR_OK && i < t->tasks.n; i++) {
+        code = tell_task(t, u, &t->tasks.v[i], err);
+        if (code == PR_OK && !t->awaits[i])
+            code = sample_task(t, u, &t->tasks.v[i], err);
+    }
+    return code;
+}
+
+static pr_code
+look_for_asyncio(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
+{
+    uint64_t now = rec_now_us(u);
+    if (t->looked_us && now - t->looked_us < LOOK_EVERY_US)
+        return PR_OK;
+    t->looked_us = now;
+    pr_err why = PR_ERR_INIT;
+    pr_code code = rec_asyncio_load(&u->process, &u->runtime.layout, &u->memory,
+                                    &t->asyncio, &why);
+    t->known = code == PR_OK;
+    if (code == PR_OK || code == PR_NAME)
+        return PR_OK;
+    if (err)
+        *err = why;
+    return code;
+}
+
+pr_code
+rec_task_emitter_tick(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
+{
+    pr_code code = t->known ? PR_OK : look_for_asyncio(t, u, err);
+    if (code != PR_OK || !t->known)
+        return code;
+    code = rec_tasks_read(
+        &t->asyncio, &u->runtime.layout, &u->memory, u->runtime.address,
+        u->opts.async_mode == REC_ASYNC_RUNNING, &t->tasks, err);
+    if (code == PR_OK) {
+        rec_count_add(&u->emitter.counts, PR_COUNT_LOST_TORN, t->tasks.lost);
+        code = tell_all(t, u, err);
+    }
+    return code;
+}

@@ -1,0 +1,155 @@
+/*
+ * thread_status.c - the status bits of a sample (thread_status.h).
+ */
+#include "recorder/sample/thread_status.h"
+
+#include "recorder/cpython/object.h"
+
+enum {
+    STATUS_ACTIVE = 1 << 4, /* tstate._status, 3.12 on: attached */
+    EXC_ITEMS_MAX = 64,
+    BASE_EXC_SUBCLASS = 1 << 30 /* tp_flags, all versions */
+};
+
+bool
+rec_status_holds(const rec_unwinder *u, const rec_thread *t,
+                 const uint8_t *tstate)
+{
+    const rec_layout *l = &u->runtime.layout;
+    const rec_interp *in = &u->table.interp[t->interp];
+    if (!l->free_threaded)
+        return in->gil.locked && in->gil.holder == t->tstate;
+    return l->tstate.status != REC_ABSENT &&
+           (tstate[l->tstate.status] & STATUS_ACTIVE);
+}
+
+static bool
+requests_gil(const rec_layout *l, const uint8_t *tstate)
+{
+    return l->tstate.gil_requested != REC_ABSENT &&
+           rec_u32(tstate + l->tstate.gil_requested) != 0;
+}
+
+/* Up to 3.13 an exc_value may also be None (ceval.c POP_EXCEPT).  Which
+ * address that is, the first one shows that is no exception. */
+static bool
+is_exception(rec_unwinder *u, uint64_t value)
+{
+    if (!value || value == u->none)
+        return false;
+    if (u->none || u->runtime.layout.minor >= 14)
+        return true;
+    uint64_t type, flags;
+    if (rec_object_type(&u->runtime.layout, &u->memory, value, &type, &flags,
+                        NULL) != PR_OK)
+        return false;
+    u->batch.calls++;
+    if (flags & BASE_EXC_SUBCLASS)
+        return true;
+    u->none = value;
+    return false;
+}
+
+/* The value of an item of the chain that is not in the thread state: it lies
+ * in a generator. */
+static bool
+read_item(rec_unwinder *u, rec_thread *t, uint64_t item, uint64_t *ret_value,
+          uint64_t *ret_previous)
+{
+    const rec_layout *l = &u->runtime.layout;
+    if (!rec_plausible(item))
+        return false;
+    const uint8_t *p = rec_batch_find(&u->batch, item, 16);
+    if (!p) {
+        size_t piece = rec_batch_add(&u->batch, item, 16);
+        if (rec_batch_read(&u->batch, NULL) != PR_OK)
+            return false;
+        p = rec_batch_bytes(&u->batch, piece);
+    }
+    if (!p)
+        return false;
+    rec_data_stack_note_off(&t->source, item);
+    *ret_value = rec_u64(p + l->exc.exc_value);
+    *ret_previous = rec_u64(p + l->exc.previous_item);
+    return true;
+}
+
+/* Raised and not caught yet, or being handled: then one of the linked
+ * _PyErr_StackItem has a value. */
+static bool
+has_exception(rec_unwinder *u, rec_thread *t, size_t piece)
+{
+    const rec_layout *l = &u->runtime.layout;
+    const uint8_t *tstate = rec_batch_bytes(&u->batch, piece);
+    if (l->tstate.current_exception != REC_ABSENT &&
+        rec_u64(tstate + l->tstate.current_exception))
+        return true;
+    if (l->tstate.exc_info == REC_ABSENT || l->tstate.exc_state == REC_ABSENT)
+        return false;
+    uint64_t own = rec_u64(tstate + l->tstate.exc_state + l->exc.exc_value);
+    uint64_t item = rec_u64(tstate + l->tstate.exc_info);
+    for (int i = 0; i < EXC_ITEMS_MAX && item; i++) {
+        if (item == t->tstate + l->tstate.exc_state)
+            return is_exception(u, own);
+        uint64_t value;
+        if (!read_item(u, t, item, &value, &item))
+            return false;
+        if (is_exception(u, value))
+            return true;
+    }
+    return false;
+}
+
+uint8_t
+rec_status_of(rec_unwinder *u, rec_thread *t, size_t piece)
+{
+    const uint8_t *tstate = rec_batch_bytes(&u->batch, piece);
+    unsigned status = 0;
+    if (rec_status_holds(u, t, tstate))
+        status |= PR_HAS_GIL;
+    else if (requests_gil(&u->runtime.layout, tstate))
+        status |= PR_GIL_REQUESTED;
+    if (t->is_main)
+        status |= PR_MAIN_THREAD;
+    if (has_exception(u, t, piece))
+        status |= PR_HAS_EXCEPTION;
+    return (uint8_t)status;
+}
+
+uint8_t
+rec_status_again(rec_unwinder *u, const rec_thread *t)
+{
+    unsigned status = t->status & ~(unsigned)PR_ON_CPU;
+    if (t->sched.letter == 'R')
+        status |= PR_ON_CPU;
+    uint32_t offset = u->runtime.layout.tstate.gil_requested;
+    uint32_t requested;
+    if (offset == REC_ABSENT || (status & PR_HAS_GIL) ||
+        rec_memory_read(&u->memory, t->tstate + offset, &requested,
+                        sizeof requested, NULL) != PR_OK)
+        return (uint8_t)status;
+    status &= ~(unsigned)PR_GIL_REQUESTED;
+    if (requested)
+        status |= PR_GIL_REQUESTED;
+    return (uint8_t)status;
+}
+
+bool
+rec_status_matches(const rec_unwinder_opts *opts, uint8_t status)
+{
+    if (opts->keep_idle)
+        return true;
+    switch (opts->mode) {
+    case PR_MODE_CPU:
+        return status & PR_ON_CPU;
+    case PR_MODE_GIL:
+        return status & PR_HAS_GIL;
+    case PR_MODE_EXCEPTION:
+        return status & PR_HAS_EXCEPTION;
+    case PR_MODE_WALL:
+    case PR_MODE_ALL:
+    case PR_MODE_UNKNOWN:
+        break;
+    }
+    return true;
+}

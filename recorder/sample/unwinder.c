@@ -1,0 +1,837 @@
+/*
+ * unwinder.c - attach, and one tick over all threads (spec/sampling.md).
+ */
+#include <pyrec/unwinder.h>
+
+#include "recorder/linux/clock.h"
+#include "recorder/linux/procfs.h"
+#include "recorder/linux/sched_state.h"
+#include "recorder/sample/prove.h"
+#include "recorder/sample/tick.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+
+enum {
+    LIST_TRIES = 5,
+    LIST_EVERY_MS = 100, /* who left the middle of a list is seen this late */
+    ALIVE_EVERY_MS = 500,
+    JOIN_EVERY_MS = 50,
+    EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
+    BROKEN_TRIES = 3,
+    NAME_AFTER_US = 1000000,
+    RECHECK_TICKS = 64,    /* without a generation, as code.c has it */
+    PASSES = 3,            /* of a tick that the caller's thread makes alone */
+    WATCH_EVERY_US = 5000, /* eleven young collections take longer */
+    REFRESH_PER_TICK = 8   /* idle threads whose state is looked at again */
+};
+
+static uint64_t
+now_ms(void)
+{
+    return rec_now_ns() / 1000000;
+}
+
+/* ---- attaching ---- */
+
+static void
+fill_target(const rec_process *process, const rec_runtime *runtime,
+            rec_target *ret)
+{
+    rec_target t = {.pid = process->pid,
+                    .free_threaded = runtime->layout.free_threaded,
+                    .runtime = runtime->address};
+    t.python[0] = (uint8_t)(runtime->layout.version >> 24);
+    t.python[1] = (uint8_t)(runtime->layout.version >> 16);
+    t.python[2] = (uint8_t)(runtime->layout.version >> 8);
+    memcpy(t.runtime_path, runtime->path, sizeof t.runtime_path);
+    t.runtime_path[sizeof t.runtime_path - 1] = '\0';
+    *ret = t;
+}
+
+/* Within a tick: who is still to be looked at has no sample of it yet. */
+static pr_code
+settle_wanted(rec_unwinder *u, pr_err *err)
+{
+    pr_code code = PR_OK;
+    for (size_t i = 0; u->begun && code == PR_OK && i < u->table.n_live; i++)
+        if (u->table.live[i]->wanted)
+            code =
+                rec_emitter_settle_before(&u->emitter, u->table.live[i], err);
+    return code;
+}
+
+static pr_code
+list_threads(rec_unwinder *u, pr_err *err)
+{
+    pr_code code = settle_wanted(u, err);
+    if (code == PR_OK)
+        code = rec_emitter_flush(&u->emitter, &u->table, err);
+    if (code != PR_OK)
+        return code;
+    for (int i = 0; i < LIST_TRIES; i++) {
+        pr_err try = PR_ERR_INIT;
+        code = rec_threads_list(&u->table, &try);
+        if (code != PR_TORN) {
+            if (code != PR_OK && err && err->code == PR_OK)
+                *err = try;
+            return code;
+        }
+    }
+    return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+                   "the list of threads would not hold still");
+}
+
+static pr_code
+check_anchor(const rec_unwinder *u, pr_err *err)
+{
+    const rec_layout *l = &u->runtime.layout;
+    if (l->tstate.last_profiled_frame == REC_ABSENT ||
+        l->tstate.last_profiled_frame_seq == REC_ABSENT)
+        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+                       "--cache anchor needs CPython 3.15, and this is 3.%u",
+                       l->minor);
+    if (u->opts.strategy == REC_REMOTE)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "--cache anchor writes only to a thread that is proven "
+                       "still, which --strategy remote never proves");
+    return PR_OK;
+}
+
+static pr_code
+check_options(const rec_unwinder *u, pr_err *err)
+{
+    if (u->opts.threads == REC_THREADS_GIL && u->runtime.layout.free_threaded)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "--threads gil needs a GIL, and this Python is "
+                       "free-threaded");
+    pr_code code = PR_OK;
+    if (u->opts.cache == REC_CACHE_ANCHOR)
+        code = check_anchor(u, err);
+    if (code == PR_OK && u->opts.gc_events)
+        code = rec_gc_check(&u->runtime.layout, err);
+    return code;
+}
+
+/* All that hangs on the program that runs in the process now. */
+static pr_code
+attach(rec_unwinder *u, pr_err *err)
+{
+    pr_code code = rec_runtime_find(&u->process, &u->memory, &u->runtime, err);
+    if (code == PR_OK)
+        code = check_options(u, err);
+    if (code == PR_OK)
+        code = rec_codes_new(&u->runtime.layout, u->sink, u->opts.opcodes != 0,
+                             &u->codes, err);
+    if (code == PR_OK)
+        code = rec_threads_init(&u->table, &u->process, &u->runtime, &u->memory,
+                                err);
+    if (code != PR_OK)
+        return code;
+    u->walker.layout = &u->runtime.layout;
+    u->walker.codes = u->codes;
+    fill_target(&u->process, &u->runtime, &u->target);
+    return PR_OK;
+}
+
+static pr_code
+open_parts(rec_unwinder *u, pid_t pid, pr_err *err)
+{
+    pr_code code = rec_process_open(pid, &u->process, err);
+    if (code != PR_OK)
+        return code;
+    code = rec_batch_init(&u->batch, &u->memory, err);
+    if (code == PR_OK)
+        code = attach(u, err);
+    return code;
+}
+
+pr_code
+rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts, pr_sink *sink,
+                  rec_unwinder **ret, pr_err *err)
+{
+    rec_unwinder *u = calloc(1, sizeof *u);
+    if (!u)
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    u->opts = *opts;
+    u->sink = sink;
+    u->process.pidfd = -1;
+    u->begun = false;
+    u->walker.max_depth = opts->max_depth;
+    u->walker.native = opts->native != 0;
+    u->walker.opcodes = opts->opcodes != 0;
+    rec_memory_init(&u->memory, pid);
+    rec_ptrace_init(&u->pause, pid);
+    rec_emitter_init(&u->emitter, sink);
+    pr_code code = open_parts(u, pid, err);
+    if (code != PR_OK) {
+        rec_unwinder_free(u);
+        return code;
+    }
+    *ret = u;
+    return PR_OK;
+}
+
+void
+rec_unwinder_free(rec_unwinder *u)
+{
+    if (!u)
+        return;
+    rec_ptrace_release(&u->pause);
+    rec_task_emitter_release(&u->tasks);
+    rec_gc_watch_release(&u->watch);
+    rec_emitter_release(&u->emitter);
+    rec_threads_release(&u->table);
+    rec_codes_free(u->codes);
+    rec_batch_release(&u->batch);
+    rec_walker_release(&u->walker);
+    rec_stack_release(&u->fresh);
+    rec_memory_release(&u->memory);
+    rec_process_release(&u->process);
+    free(u);
+}
+
+const rec_target *
+rec_unwinder_target(const rec_unwinder *u)
+{
+    return &u->target;
+}
+
+/* ---- lists ---- */
+
+static bool
+list_is_due(const rec_unwinder *u)
+{
+    return u->table.n_interps == 0 || u->listed_ms == 0 ||
+           now_ms() - u->listed_ms >= LIST_EVERY_MS + u->table.n_live / 2;
+}
+
+static pr_code
+read_interps(rec_unwinder *u, bool *ret_same, pr_err *err)
+{
+    rec_batch_reset(&u->batch);
+    rec_interps_add(&u->table, &u->batch);
+    pr_code code = rec_batch_read(&u->batch, err);
+    if (code == PR_OK)
+        *ret_same = rec_interps_parse(&u->table, &u->batch);
+    return code;
+}
+
+/* List until two looks agree.  PR_TORN: they never did. */
+static pr_code
+list_anew(rec_unwinder *u, pr_err *err)
+{
+    for (int i = 0; i < LIST_TRIES; i++) {
+        bool same = false;
+        pr_code code = list_threads(u, err);
+        if (code == PR_OK)
+            code = read_interps(u, &same, err);
+        if (code != PR_OK || same) {
+            u->listed_ms = now_ms();
+            return code;
+        }
+    }
+    return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+                   "the list of threads would not hold still");
+}
+
+static void
+note_generation(rec_unwinder *u)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < u->table.n_interps; i++)
+        sum += u->table.interp[i].generation + u->table.interp[i].address;
+    bool counted = u->runtime.layout.interp.code_generation != REC_ABSENT;
+    bool forgets =
+        !counted &&
+        rec_count_get(&u->emitter.counts, PR_COUNT_TICKS) % RECHECK_TICKS == 0;
+    if (sum != u->generation || forgets)
+        u->epoch++;
+    u->generation = sum;
+    rec_codes_tick(u->codes, sum);
+}
+
+/* ---- who must be looked at ---- */
+
+static bool
+is_chosen(const rec_unwinder *u, const rec_thread *t)
+{
+    const rec_gil *gil = &u->table.interp[t->interp].gil;
+    if (t->dead)
+        return false;
+    switch (u->opts.threads) {
+    case REC_THREADS_MAIN:
+        return t->is_main;
+    case REC_THREADS_GIL:
+        return gil->locked && gil->holder == t->tstate;
+    case REC_THREADS_ALL:
+        break;
+    }
+    return true;
+}
+
+/* Is its last stack one that need not be looked at again while it does not
+ * move?  One that was not proven is not, where a proof is sought. */
+static bool
+is_settled(const rec_unwinder *u, const rec_thread *t)
+{
+    return t->known && (t->proven || u->opts.strategy == REC_REMOTE);
+}
+
+/* May its stack differ from the one seen last?  With a GIL its own words say
+ * who had it since; without, and when too many had, the kernel's count of its
+ * runs does (spec/sampling.md, "Unchanged"). */
+static bool
+may_have_moved(rec_unwinder *u, rec_thread *t)
+{
+    const rec_interp *in = &u->table.interp[t->interp];
+    uint64_t switches = in->gil.switches - in->last_gil.switches;
+    bool had_it =
+        t->tstate == in->gil.holder || t->tstate == in->last_gil.holder;
+    bool settled = is_settled(u, t);
+    if (settled && in->gil.address && !had_it && switches <= 1)
+        return false;
+    bool ran = true;
+    if (!rec_sched_ran(&t->sched, u->process.pid, t->host, &ran))
+        return true;
+    return !settled || ran || !t->sched.asleep;
+}
+
+/* A few idle threads a tick, in turn. */
+static bool
+is_refreshed(const rec_unwinder *u, size_t i)
+{
+    size_t n = u->table.n_live;
+    return (i + n - u->refreshed % n) % n < REFRESH_PER_TICK;
+}
+
+/* A second after it was told first, a thread has the name it gave itself. */
+static pr_code
+look_at_name(rec_unwinder *u, rec_thread *t, pr_err *err)
+{
+    if (t->sink_id == PR_NO_THREAD || t->named_us == UINT64_MAX)
+        return PR_OK;
+    uint64_t now = rec_now_us(u);
+    if (!t->named_us)
+        t->named_us = now + NAME_AFTER_US;
+    if (now < t->named_us)
+        return PR_OK;
+    t->named_us = UINT64_MAX;
+    return rec_emitter_rename(&u->emitter, t, u->process.pid, err);
+}
+
+/* Choose; who need not be looked at is told at once. */
+static pr_code
+choose_wanted(rec_unwinder *u, pr_err *err)
+{
+    for (size_t i = 0; i < u->table.n_live; i++) {
+        rec_thread *t = u->table.live[i];
+        bool chosen = is_chosen(u, t), refresh = is_refreshed(u, i);
+        pr_code code = refresh ? look_at_name(u, t, err) : PR_OK;
+        t->wanted = chosen && may_have_moved(u, t);
+        if (code == PR_OK && !t->wanted)
+            code = chosen ? rec_sample_unchanged(u, t, refresh, err)
+                          : rec_emitter_settle_before(&u->emitter, t, err);
+        if (code != PR_OK)
+            return code;
+    }
+    u->refreshed += REFRESH_PER_TICK;
+    for (size_t i = 0; i < u->table.n_interps; i++)
+        u->table.interp[i].last_gil = u->table.interp[i].gil;
+    return PR_OK;
+}
+
+/* ---- a tick ---- */
+
+/* Does it run, by what the last look says?  Who had a GIL; without one, who
+ * used a CPU.  Within a tick only those count that still have to be seen. */
+static bool
+likely_runs(const rec_unwinder *u, const rec_thread *t)
+{
+    const rec_gil *gil = &u->table.interp[t->interp].gil;
+    if (u->begun && !t->wanted)
+        return false;
+    return gil->address ? gil->locked && gil->holder == t->tstate
+                        : t->sched.ran;
+}
+
+/* The first thread that likely runs; unless `anywhere`, on this CPU.  Where
+ * there are GILs only their holders do. */
+static rec_thread *
+find_runner(const rec_unwinder *u, bool anywhere)
+{
+    const rec_threads_table *table = &u->table;
+    bool each = u->runtime.layout.free_threaded;
+    size_t n = each ? table->n_live : table->n_interps;
+    for (size_t i = 0; i < n; i++) {
+        rec_thread *t =
+            each ? table->live[i]
+                 : rec_threads_find(table, table->interp[i].gil.holder);
+        if (!t || !likely_runs(u, t) || !is_chosen(u, t))
+            continue;
+        if (anywhere || (t->rseq && t->sched.cpu == (uint32_t)u->cpu))
+            return t;
+    }
+    return NULL;
+}
+
+/* The thread to be read at once with the words of the interpreters: one that
+ * likely runs, and on this CPU, or it would be read in vain; as it would where
+ * the target is stopped first, or tasks are looked at. */
+static rec_thread *
+predicted(const rec_unwinder *u)
+{
+    if (u->opts.strategy == REC_BLOCKING || u->opts.async_mode != REC_ASYNC_OFF)
+        return NULL;
+    bool remote = u->opts.strategy == REC_REMOTE;
+    return remote || u->cpu != REC_NO_CPU ? find_runner(u, remote) : NULL;
+}
+
+/* The words of all interpreters and, in the same read, the thread that most
+ * likely runs. */
+static pr_code
+read_first(rec_unwinder *u, rec_thread *likely, rec_read *ret, bool *ret_same,
+           pr_err *err)
+{
+    rec_batch_reset(&u->batch);
+    rec_interps_add(&u->table, &u->batch);
+    uint64_t guard =
+        likely && u->opts.strategy != REC_REMOTE ? likely->rseq : 0;
+    if (likely && !rec_sample_add(u, likely, guard, ret))
+        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    pr_code code = rec_batch_read(&u->batch, err);
+    if (code != PR_OK)
+        return code;
+    *ret_same = rec_interps_parse(&u->table, &u->batch);
+    for (size_t i = 0; i < u->table.n_interps; i++)
+        u->table.interp[i].witness = 0;
+    return PR_OK;
+}
+
+/* The first read of a pass.  *ret_likely is the thread that was read with it,
+ * or NULL. */
+static pr_code
+open_pass(rec_unwinder *u, rec_thread **ret_likely, rec_read *ret, pr_err *err)
+{
+    u->switches = rec_own_switches();
+    rec_thread *likely = NULL;
+    bool same = false;
+    pr_code code = PR_OK;
+    if (!list_is_due(u)) {
+        likely = predicted(u);
+        code = read_first(u, likely, ret, &same, err);
+    }
+    if (code == PR_OK && !same) {
+        likely = NULL;
+        code = list_anew(u, err);
+        u->switches = rec_own_switches();
+    }
+    if (code == PR_OK)
+        *ret_likely = likely;
+    return code;
+}
+
+static pr_code
+begin(rec_unwinder *u, pr_err *err)
+{
+    u->begun = true;
+    pr_code code = rec_emitter_tick(&u->emitter, u->time_us, err);
+    if (code != PR_OK)
+        return code;
+    note_generation(u);
+    return choose_wanted(u, err);
+}
+
+static pr_code
+look_at_all(rec_unwinder *u, bool *ret_broken, pr_err *err)
+{
+    for (size_t i = 0; i < u->table.n_live; i++) {
+        rec_thread *t = u->table.live[i];
+        if (!t->wanted)
+            continue;
+        rec_sampled looked;
+        pr_code code = rec_sample(u, t, &looked, err);
+        if (code != PR_OK)
+            return code;
+        if (looked == REC_BROKEN) {
+            rec_count_add(&t->counts, PR_COUNT_RETRIES, 1);
+            *ret_broken = true;
+            return PR_OK;
+        }
+    }
+    return PR_OK;
+}
+
+static pr_code
+run_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
+{
+    rec_thread *likely;
+    rec_read read;
+    *ret_broken = false;
+    pr_code code = open_pass(u, &likely, &read, err);
+    if (code == PR_OK && !u->begun)
+        code = begin(u, err);
+    if (code != PR_OK)
+        return code;
+    if (likely && likely->wanted) {
+        rec_sampled looked;
+        code = u->opts.strategy == REC_REMOTE
+                   ? rec_sample_running(u, likely, &read, &looked, err)
+                   : rec_sample_still(u, likely, &read, &looked, err);
+        *ret_broken = looked == REC_BROKEN;
+        if (code != PR_OK || *ret_broken)
+            return code;
+    }
+    return look_at_all(u, ret_broken, err);
+}
+
+static pr_code
+look_at_stopped(rec_unwinder *u, pr_err *err)
+{
+    rec_thread *likely;
+    rec_read read;
+    pr_code code = open_pass(u, &likely, &read, err);
+    if (code == PR_OK)
+        code = begin(u, err);
+    for (size_t i = 0; code == PR_OK && i < u->table.n_live; i++)
+        if (u->table.live[i]->wanted)
+            code = rec_sample_stopped(u, u->table.live[i], err);
+    return code;
+}
+
+/* The CPU of a thread that likely runs. */
+static int
+runners_cpu(rec_unwinder *u)
+{
+    rec_thread *t = find_runner(u, true);
+    uint32_t cpu = t && t->rseq ? rec_sample_cpu(u, t) : UINT32_MAX;
+    return cpu <= INT_MAX ? (int)cpu : REC_NO_CPU;
+}
+
+/* Stop the target, from the CPU of the thread that most likely runs: from
+ * another one, a running thread gets on until its next system call ends. */
+static pr_code
+run_stopped(rec_unwinder *u, int *ret_next, pr_err *err)
+{
+    int cpu = u->last ? REC_NO_CPU : runners_cpu(u);
+    if (cpu != REC_NO_CPU && cpu != u->cpu) {
+        *ret_next = cpu;
+        return PR_OK;
+    }
+    pr_code code = rec_ptrace_stop(&u->pause, err);
+    if (code == PR_OK)
+        code = look_at_stopped(u, err);
+    rec_ptrace_resume(&u->pause);
+    return code;
+}
+
+/* Where the tick should go on: at the holder of a GIL first, because it is a
+ * witness for the others. */
+static int
+next_cpu(const rec_unwinder *u)
+{
+    int next = REC_NO_CPU;
+    for (size_t i = 0; i < u->table.n_live; i++) {
+        const rec_thread *t = u->table.live[i];
+        if (!t->wanted || t->sched.cpu > INT_MAX)
+            continue;
+        const rec_gil *gil = &u->table.interp[t->interp].gil;
+        if (gil->address && gil->locked && gil->holder == t->tstate)
+            return (int)t->sched.cpu;
+        if (next == REC_NO_CPU)
+            next = (int)t->sched.cpu;
+    }
+    return next;
+}
+
+void
+rec_tick_begin(rec_unwinder *u, uint64_t time_us)
+{
+    rec_count_add(&u->emitter.counts, PR_COUNT_TICKS, 1);
+    u->time_us = time_us;
+    u->begun = false;
+}
+
+/* ---- the end of the target, and its beginning as another program ---- */
+
+static pr_code
+mark_exec(rec_unwinder *u, pr_err *err)
+{
+    char name[64];
+    rec_procfs_name(u->process.pid, name, sizeof name);
+    uint64_t now = rec_now_us(u);
+    pr_mark mark = {PR_MARK_EXEC, now, now, name, strlen(name)};
+    return PR_SINK_CALL(u->sink, mark, &mark, err);
+}
+
+/* The process runs another program: nothing known of it holds any more. */
+static pr_code
+leave_program(rec_unwinder *u, pr_err *err)
+{
+    pr_code code = rec_emitter_flush(&u->emitter, &u->table, err);
+    if (code == PR_OK)
+        code = mark_exec(u, err);
+    if (code != PR_OK)
+        return code;
+    pid_t pid = u->process.pid;
+    rec_threads_forget(&u->table);
+    rec_task_emitter_forget(&u->tasks);
+    rec_codes_reset(u->codes);
+    rec_process_release(&u->process);
+    u->process = (rec_process){.pid = pid, .pidfd = -1};
+    u->epoch++;
+    u->detached = true;
+    u->execed_ms = now_ms();
+    return PR_OK;
+}
+
+/* Try to find a Python in the new program. */
+static pr_code
+join_program(rec_unwinder *u, pr_err *err)
+{
+    pr_err try = PR_ERR_INIT;
+    rec_process process;
+    pr_code code = rec_process_open(u->process.pid, &process, &try);
+    if (code == PR_OK) {
+        rec_process_release(&u->process);
+        u->process = process;
+        code = rec_runtime_find(&u->process, &u->memory, &u->runtime, &try);
+    }
+    if (code == PR_OK) {
+        u->detached = false;
+        u->listed_ms = 0;
+        fill_target(&u->process, &u->runtime, &u->target);
+        return PR_OK;
+    }
+    u->alive_ms = now_ms();
+    if (code == PR_NOT_PYTHON && now_ms() - u->execed_ms < EXEC_PATIENCE_MS)
+        return PR_OK;
+    return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                   "process %d became a program that is no Python",
+                   (int)u->process.pid);
+}
+
+/* Look whether the target still is what it was. */
+static pr_code
+check_alive(rec_unwinder *u, pr_err *err)
+{
+    u->alive_ms = now_ms();
+    switch (rec_process_check(&u->process)) {
+    case REC_ENDED:
+        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+                       "process %d has ended", (int)u->process.pid);
+    case REC_EXECED:
+        return leave_program(u, err);
+    case REC_ALIVE:
+        break;
+    }
+    return PR_OK;
+}
+
+/* A pass failed: because the target is another one, or just once. */
+static pr_code
+recover(rec_unwinder *u, pr_code failed, const pr_err *why, pr_err *err)
+{
+    bool passing = failed == PR_TORN || failed == PR_LIMIT ||
+                   failed == PR_NO_PROCESS || failed == PR_DENIED;
+    if (!passing) {
+        if (err && err->code == PR_OK)
+            *err = *why;
+        return failed;
+    }
+    pr_code code = check_alive(u, err);
+    if (code != PR_OK || u->detached)
+        return code;
+    if (failed == PR_NO_PROCESS || failed == PR_DENIED) {
+        if (err && err->code == PR_OK)
+            *err = *why;
+        return failed;
+    }
+    u->listed_ms = 0;
+    rec_count_add(&u->emitter.counts, PR_COUNT_LOST_TORN, 1);
+    return PR_OK;
+}
+
+static pr_code
+try_pass(rec_unwinder *u, pr_err *err)
+{
+    bool broken = true;
+    pr_code code = PR_OK;
+    for (int i = 0; i < BROKEN_TRIES && broken && code == PR_OK; i++) {
+        u->exhausted = i + 1 == BROKEN_TRIES;
+        code = run_pass(u, &broken, err);
+    }
+    return code;
+}
+
+/* Collections are looked at more rarely than threads: the ring holds some. */
+static pr_code
+watch_collections(rec_unwinder *u, pr_err *err)
+{
+    uint64_t now = rec_now_us(u);
+    if (!u->opts.gc_events || u->silent || now - u->watched_us < WATCH_EVERY_US)
+        return PR_OK;
+    u->watched_us = now;
+    return rec_gc_watch_poll(&u->watch, &u->table, u->start_ns / 1000, u->sink,
+                             err);
+}
+
+/* Tasks in the place of threads. */
+static pr_code
+pass_of_tasks(rec_unwinder *u, pr_err *err)
+{
+    rec_thread *likely;
+    rec_read read;
+    pr_code code = open_pass(u, &likely, &read, err);
+    if (code == PR_OK)
+        code = rec_emitter_tick(&u->emitter, u->time_us, err);
+    if (code != PR_OK)
+        return code;
+    note_generation(u);
+    return rec_task_emitter_tick(&u->tasks, u, err);
+}
+
+/* All threads, as the strategy wants it. */
+static pr_code
+pass(rec_unwinder *u, int *ret_next, pr_err *err)
+{
+    if (u->opts.async_mode != REC_ASYNC_OFF && !u->silent)
+        return pass_of_tasks(u, err);
+    if (u->opts.strategy == REC_BLOCKING && !u->silent)
+        return run_stopped(u, ret_next, err);
+    pr_code code = try_pass(u, err);
+    if (code == PR_OK)
+        *ret_next = next_cpu(u);
+    return code;
+}
+
+pr_code
+rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
+{
+    u->cpu = cpu;
+    u->last = last;
+    *ret_next = REC_NO_CPU;
+    pr_code code = PR_OK;
+    if (now_ms() - u->alive_ms >=
+        (u->detached ? JOIN_EVERY_MS : ALIVE_EVERY_MS))
+        code = u->detached ? join_program(u, err) : check_alive(u, err);
+    if (code != PR_OK || u->detached)
+        return code;
+    pr_err why = PR_ERR_INIT;
+    code = pass(u, ret_next, &why);
+    if (code == PR_OK && *ret_next == REC_NO_CPU)
+        code = watch_collections(u, &why);
+    return code == PR_OK ? PR_OK : recover(u, code, &why, err);
+}
+
+pr_code
+rec_tick_prepare(rec_unwinder *u, pr_err *err)
+{
+    int next;
+    u->silent = true;
+    u->time_us = rec_now_us(u);
+    u->begun = false;
+    pr_code code = rec_tick_pass(u, REC_NO_CPU, true, &next, err);
+    u->silent = false;
+    u->emitter.n_ticks = 0; /* nobody owes samples of it */
+    u->stats = (rec_stats){0};
+    return code;
+}
+
+/* Move the calling thread to one CPU. */
+static bool
+move_to(int cpu)
+{
+    cpu_set_t set;
+    if (cpu >= CPU_SETSIZE)
+        return false;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+pr_code
+rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, uint64_t period_us,
+                  pr_err *err)
+{
+    (void)period_us;
+    cpu_set_t own;
+    bool moves = u->opts.strategy != REC_REMOTE &&
+                 sched_getaffinity(0, sizeof own, &own) == 0;
+    int cpu = REC_NO_CPU, next = REC_NO_CPU;
+    rec_tick_begin(u, time_us);
+    pr_code code = rec_tick_pass(u, cpu, !moves, &next, err);
+    for (int i = 1; code == PR_OK && next != REC_NO_CPU && i < PASSES; i++) {
+        cpu = move_to(next) ? next : REC_NO_CPU;
+        bool last = i + 1 == PASSES || cpu == REC_NO_CPU;
+        code = rec_tick_pass(u, cpu, last, &next, err);
+    }
+    if (moves)
+        sched_setaffinity(0, sizeof own, &own);
+    return code;
+}
+
+pr_code
+rec_tick_flush(rec_unwinder *u, pr_err *err)
+{
+    return rec_emitter_flush(&u->emitter, &u->table, err);
+}
+
+pr_code
+rec_unwinder_tell_counts(rec_unwinder *u, pr_err *err)
+{
+    rec_count_set(&u->emitter.counts, PR_COUNT_DEGRADED,
+                  rec_codes_degraded(u->codes));
+    rec_count_set(&u->emitter.counts, PR_COUNT_GC_LOST,
+                  rec_gc_watch_lost(&u->watch));
+    pr_code code = rec_tick_flush(u, err);
+    return code == PR_OK ? rec_emitter_counts(&u->emitter, &u->table, err)
+                         : code;
+}
+
+void
+rec_tick_count(rec_unwinder *u, pr_count_kind kind, uint64_t n)
+{
+    rec_count_add(&u->emitter.counts, kind, n);
+}
+
+uint64_t
+rec_tick_total(const rec_unwinder *u, pr_count_kind kind)
+{
+    uint64_t sum = rec_count_get(&u->emitter.counts, kind) +
+                   rec_count_get(&u->table.ended_counts, kind);
+    for (size_t i = 0; i < u->table.n_all; i++)
+        sum += rec_count_get(&u->table.all[i]->counts, kind);
+    return sum;
+}
+
+bool
+rec_tick_has_rseq(const rec_unwinder *u)
+{
+    return u->runtime.rseq_offset != 0;
+}
+
+void
+rec_tick_set_start(rec_unwinder *u, uint64_t start_ns)
+{
+    u->start_ns = start_ns;
+}
+
+void
+rec_unwinder_get_stats(const rec_unwinder *u, rec_stats *ret)
+{
+    rec_stats s = u->stats;
+    s.memory_reads = u->memory.reads;
+    s.memory_bytes_read = u->memory.bytes;
+    s.batched_read_attempts = u->batch.batches;
+    s.batched_read_successes = u->batch.batches_whole;
+    s.batched_read_misses = u->batch.batches_missed;
+    s.batched_read_segments_requested = u->batch.pieces_asked;
+    s.batched_read_segments_completed = u->batch.pieces_there;
+    if (u->codes)
+        rec_codes_counts(u->codes, &s.code_object_cache_hits,
+                         &s.code_object_cache_misses,
+                         &s.stale_cache_invalidations);
+    *ret = s;
+}

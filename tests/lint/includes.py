@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Check which room includes which, and draw it.
+
+A room is a folder.  ROOMS says which rooms a room may include; each room may
+include itself.  Prints each forbidden include and fails if there is one.
+`includes.py --draw` prints the drawing that spec/architecture.md holds, and
+the check fails if the one there is another.
+"""
+
+import collections
+import os
+import re
+import sys
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+
+# Room: the rooms it may include, from the ground up.  A room of public headers
+# stands with the headers of it that may be included.
+PUBLIC = "include/pyrec"
+ROOMS = {
+    "include/pyrec": [],
+    "include/base": [PUBLIC + ":error"],
+    "format": ["include/base", PUBLIC + ":error profile sink writer reader"],
+    "format/read": ["format", "include/base",
+                    PUBLIC + ":error profile sink reader writer version"],
+    "format/write": ["format", "include/base",
+                     PUBLIC + ":error profile sink writer version"],
+    "recorder/linux": ["include/base", PUBLIC + ":error"],
+    "recorder/cpython": ["recorder/linux", "include/base",
+                         PUBLIC + ":error profile sink unwinder"],
+    "recorder/sample": ["recorder/cpython", "recorder/linux", "include/base",
+                        PUBLIC + ":error profile sink unwinder"],
+    "recorder": ["recorder/sample", "recorder/cpython", "recorder/linux",
+                 "include/base",
+                 PUBLIC + ":error profile sink unwinder writer version"],
+    "converter/encode": ["include/base", PUBLIC + ":error convert"],
+    "converter/model": ["converter/encode", "include/base",
+                        PUBLIC + ":error profile sink reader convert"],
+    "converter/input": ["include/base",
+                        PUBLIC + ":error profile sink reader convert"],
+    "converter/target": ["converter/model", "converter/encode",
+                         "converter/input", "include/base",
+                         PUBLIC + ":error profile sink reader writer convert"
+                         " schema version"],
+    "converter": ["converter/target", "converter/model", "converter/encode",
+                  "converter/input", "include/base",
+                  PUBLIC + ":error profile sink reader writer convert schema"
+                  " version"],
+    "query": ["include/base", PUBLIC + ":error schema query convert version"],
+}
+PARTS = ("include", "format", "recorder", "converter", "query")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]')
+DRAWING = re.compile(r"<!-- includes -->\n```text\n(.*?)```\n", re.DOTALL)
+
+
+def sources():
+    for part in PARTS:
+        for folder, _, names in sorted(os.walk(os.path.join(SOURCE, part))):
+            for name in sorted(names):
+                if name.endswith((".c", ".h")):
+                    path = os.path.join(folder, name)
+                    yield os.path.relpath(path, SOURCE)
+
+
+def included(path):
+    """(line number, quoted?, path of a header of the project)"""
+    with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            quoted, header = found.group(1) == '"', found.group(2)
+            if header.startswith(("pyrec/", "base/")):
+                header = "include/" + header
+            if quoted or header.startswith("include/"):
+                yield number, quoted, header
+
+
+def allowed(room, header):
+    target, name = os.path.split(header)
+    if target == room:
+        return True
+    for entry in ROOMS[room]:
+        place, _, names = entry.partition(":")
+        if place == target and (not names or name[:-2] in names.split()):
+            return True
+    return False
+
+
+def check_file(path, uses):
+    room = os.path.dirname(path)
+    faults = []
+    if room not in ROOMS:
+        return ["%s: the room %s is not in ROOMS" % (path, room)]
+    for number, quoted, header in included(path):
+        uses[room].add(os.path.dirname(header))
+        if not allowed(room, header):
+            faults.append("%s:%d: may not include %s" % (path, number, header))
+        if quoted and "/" not in header:
+            faults.append("%s:%d: name the room of %s" % (path, number, header))
+    return faults
+
+
+def floor_of(room, uses, floors):
+    """A room stands one floor above the highest room it includes."""
+    if room not in floors:
+        below = [floor_of(other, uses, floors)
+                 for other in uses[room] if other != room]
+        floors[room] = 1 + max(below, default=0)
+    return floors[room]
+
+
+def draw(uses, counts):
+    floors = {}
+    for room in uses:
+        floor_of(room, uses, floors)
+    lines = []
+    for room in sorted(uses, key=lambda r: (-floors[r], r)):
+        others = sorted(uses[room] - {room}, key=lambda r: (-floors[r], r))
+        lines.append("%d  %-18s %3d files  %s" % (
+            floors[room], room, counts[room],
+            "-> " + ", ".join(others) if others else ""))
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def check_drawing(drawing):
+    path = os.path.join(SOURCE, "spec", "architecture.md")
+    with open(path, encoding="utf-8") as file:
+        found = DRAWING.search(file.read())
+    if not found or found.group(1) != drawing:
+        return ["spec/architecture.md: the drawing is not that of the includes;"
+                " tests/lint/includes.py --draw prints it"]
+    return []
+
+
+def check_names(paths):
+    """A file name stands once in the house, a pair .c and .h counts as one."""
+    rooms = collections.defaultdict(set)
+    for path in paths:
+        rooms[os.path.basename(path)].add(os.path.dirname(path))
+    return ["%s: in more than one room: %s" % (name, ", ".join(sorted(found)))
+            for name, found in sorted(rooms.items())
+            if len(found - {PUBLIC}) > 1]
+
+
+def main():
+    uses, counts, faults = collections.defaultdict(set), collections.Counter(), []
+    paths = list(sources())
+    for path in paths:
+        counts[os.path.dirname(path)] += 1
+        uses[os.path.dirname(path)].update()
+        faults += check_file(path, uses)
+    if not faults and sys.argv[1:] == ["--draw"]:
+        print(draw(uses, counts), end="")
+        return 0
+    faults += check_names(paths)
+    faults += check_drawing(draw(uses, counts)) if not faults else []
+    print("\n".join(faults), end="\n" if faults else "")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+/*
+ * test_command.c - a command's start, end and signals are passed on.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "recorder/linux/command.h"
+
+static int
+status_of(const char *script)
+{
+    char name[] = "sh", flag[] = "-c", text[256];
+    snprintf(text, sizeof text, "%s", script);
+    char *argv[] = {name, flag, text, NULL};
+    rec_command child;
+    pr_err err = PR_ERR_INIT;
+    assert_int_equal(rec_command_start(argv, &child, &err), PR_OK);
+    rec_command_wait(&child);
+    assert_true(child.ended);
+    return child.status;
+}
+
+static void
+the_exit_status_and_the_signal_are_told(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of("exit 0"), 0);
+    assert_int_equal(status_of("exit 37"), 37);
+    assert_int_equal(status_of("kill -TERM $$"), 128 + SIGTERM);
+}
+
+static void
+a_command_that_cannot_run_is_an_error_at_the_start(void **state)
+{
+    (void)state;
+    char missing[] = "no-such-command-anywhere", folder[] = "/";
+    char *argv[] = {missing, NULL};
+    rec_command child = {.pid = -7};
+    pr_err err = PR_ERR_INIT;
+    assert_int_equal(rec_command_start(argv, &child, &err), PR_IO);
+    assert_int_equal(err.sys, ENOENT);
+    assert_int_equal(child.pid, -7);
+    argv[0] = folder;
+    pr_err_clear(&err);
+    assert_int_equal(rec_command_start(argv, &child, &err), PR_IO);
+    assert_int_equal(err.sys, EACCES);
+}
+
+static void
+signals_are_passed_on_and_not_inherited_as_ignored(void **state)
+{
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    sigset_t term, old;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, &old);
+    char name[] = "sleep", long_time[] = "1000";
+    char *argv[] = {name, long_time, NULL};
+    for (int i = 0; i < 2; i++) {
+        rec_command child;
+        int number = i ? SIGTERM : SIGPIPE;
+        assert_int_equal(rec_command_start(argv, &child, NULL), PR_OK);
+        rec_command_poll(&child);
+        assert_false(child.ended);
+        rec_command_signal(&child, number);
+        rec_command_wait(&child);
+        assert_int_equal(child.status, 128 + number);
+        rec_command_signal(&child, SIGKILL); /* no such process: no harm */
+    }
+    sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_exit_status_and_the_signal_are_told),
+        cmocka_unit_test(a_command_that_cannot_run_is_an_error_at_the_start),
+        cmocka_unit_test(signals_are_passed_on_and_not_inherited_as_ignored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
