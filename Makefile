@@ -138,32 +138,55 @@ unit: $(UNIT) ## build and run the unit tests
 PYTHON3 ?= $(firstword $(wildcard /usr/bin/python3) python3)
 JOBS  ?= $(shell nproc 2>/dev/null || echo 2)
 SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
+RUN     = $(PYTHON3) tests/run --build $(B)
 ASAN   = SAN=address,undefined B=$(B)/address-undefined
-# the tests of what runs in more than one thread
+# the tests of the code that runs in more than one thread
 TSAN   = SAN=thread B=$(B)/thread $(addprefix $(B)/thread/tests/test_, \
          queue reader)
 
+# The last line of a run of tests is their count.  make prints one line more
+# after a recipe that fails, but not under -q, where a target that is not up to
+# date ends make with status 1 and no message; lines marked + run there, too.
+# So tests run under -q, and a failure leaves a target that is not up to date.
+TESTS := check check-peers
+ifeq ($(words $(MAKECMDGOALS)) $(filter $(TESTS),$(MAKECMDGOALS)),1 $(MAKECMDGOALS))
+MAKEFLAGS += -q
+endif
+.PHONY: $(TESTS) $(TESTS:%=run-%)
+$(TESTS): %: run-%
+	$(if $(shell ls $(B)/failed 2>/dev/null),@false)
+# $(call tests,COMMANDS,KINDS): run COMMANDS, joined by &&, then tests.
+define tests
++@export MAKEFLAGS='$(MAKEOVERRIDES)'; mkdir -p $(B) && touch $(B)/failed; \
+  if $(1); then $(RUN) $(2) && rm $(B)/failed; \
+  else echo '0 passed, 1 failed, 0 skipped'; fi; true
+endef
+
+.PHONY: deps
+deps: ## install the packages that the build, the demo and the tests need
+	sh tests/setup/packages.sh build demo check
+
 .PHONY: demo
-demo: ## record a small program, convert it, ask the database; installs what is missing
+demo: ## record a small program, convert it, ask the database
 	sh tests/setup/packages.sh build demo
 	$(SUBMAKE) all
 	sh tests/demo/demo.sh $(B)
 
-.PHONY: check
-check: ## every test that needs no heavy peer; installs what is missing
-	sh tests/setup/packages.sh build check
-	$(SUBMAKE) test-programs WERROR=1
-	$(SUBMAKE) test-programs WERROR=1 $(ASAN)
-	$(SUBMAKE) WERROR=1 $(TSAN)
-	sh tests/setup/interpreters.sh $(B)/interpreters.env
-	$(PYTHON3) tests/run --build $(B) lint unit corpus sanitized cli interop live
+check: ## every test that needs no heavy peer
+run-check:
+	$(call tests,sh tests/setup/packages.sh build check && \
+	  $(SUBMAKE) test-programs WERROR=1 && \
+	  $(SUBMAKE) test-programs WERROR=1 $(ASAN) && \
+	  $(SUBMAKE) WERROR=1 $(TSAN) && \
+	  sh tests/setup/interpreters.sh $(B)/interpreters.env, \
+	  lint unit corpus sanitized cli interop live)
 
-.PHONY: check-peers
-check-peers: ## browser, schema, old Pythons, big-endian, free-threaded; installs them
-	sh tests/setup/packages.sh build check peers
-	$(SUBMAKE) test-programs WERROR=1
-	sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env
-	$(PYTHON3) tests/run --build $(B) peers free-threaded
+check-peers: ## browser, schema, old Pythons, big-endian, free-threaded
+run-check-peers:
+	$(call tests,sh tests/setup/packages.sh build check peers && \
+	  $(SUBMAKE) test-programs WERROR=1 && \
+	  sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env, \
+	  peers free-threaded)
 
 .PHONY: bench
 bench: ## speed and size against CPython 3.15 in the same run
@@ -233,9 +256,12 @@ uninstall: ## remove what install put there
 
 .PHONY: dist
 dist: ## build/pyrec-VERSION.tar.gz of the committed tree
+	@[ "$$(git rev-parse --show-cdup 2>&1)" = "" ] || { \
+	    echo 'make dist: not a git clone; only a commit can be packed' >&2; \
+	    exit 1; }
 	@mkdir -p $(B)
-	git archive --prefix=pyrec-$(VERSION)/ HEAD | gzip -9n \
-	    >$(B)/pyrec-$(VERSION).tar.gz
+	git archive --prefix=pyrec-$(VERSION)/ HEAD >$(B)/pyrec-$(VERSION).tar
+	gzip -9nf $(B)/pyrec-$(VERSION).tar
 
 .PHONY: clean
 clean: ## remove build/

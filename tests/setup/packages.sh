@@ -1,29 +1,32 @@
 #!/bin/sh
-# Install by apt what is missing of the named groups: build, demo, check,
-# peers.  A package written PACKAGE:COMMAND is not needed where the command is.
-# Quiet and without effect when all is there; package lists are fetched only
-# when an install needs them.  Debian 12 and 13.
+# packages.sh GROUP...: install by apt what is missing of the named groups.
+# Quiet and without effect when all is there, whoever runs it; package lists
+# are fetched only when an installation needs them.  Debian 12 and 13.
 set -eu
 
-build='gcc make libc6-dev libzstd-dev libsqlite3-dev zlib1g-dev libxxhash-dev
-       libelf-dev'
-demo='python3'
-check='python3 libcmocka-dev zstd dpkg ca-certificates procps util-linux
-       debian-archive-keyring sqlite3 bubblewrap scdoc git pkg-config'
-peers='nodejs:node npm:npm chromium:chromium xz-utils gcc-s390x-linux-gnu
-       libc6-dev-s390x-cross qemu-user dpkg-dev'
+# PACKAGE:PROBE.  The probe finds what the package is wanted for, whichever way
+# it got here: a C header NAME.h, a file by its path, or a command.
+build='gcc:cc make:make libc6-dev:stdio.h libzstd-dev:zstd.h
+       libsqlite3-dev:sqlite3.h zlib1g-dev:zlib.h libxxhash-dev:xxhash.h
+       libelf-dev:libelf.h'
+demo='python3:python3'
+check='python3:python3 libcmocka-dev:cmocka.h zstd:zstd dpkg:dpkg-deb
+       ca-certificates:/etc/ssl/certs/ca-certificates.crt procps:ps
+       util-linux:unshare sqlite3:sqlite3 bubblewrap:bwrap scdoc:scdoc git:git
+       pkg-config:pkg-config
+       debian-archive-keyring:/usr/share/keyrings/debian-archive-keyring.gpg'
+peers='nodejs:node npm:npm chromium:chromium xz-utils:xz
+       gcc-s390x-linux-gnu:s390x-linux-gnu-gcc qemu-user:qemu-s390x
+       libc6-dev-s390x-cross:/usr/s390x-linux-gnu/include/stdio.h
+       dpkg-dev:dpkg-source'
 
-missing() {
-    for package in "$@"; do
-        case $package in
-        *:*)
-            command -v "${package#*:}" >/dev/null && continue
-            package=${package%:*}
-            ;;
-        esac
-        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null |
-            grep -qx installed || echo "$package"
-    done
+here() {
+    case $1 in
+    *.h) printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" |
+        ${CC:-cc} -E - >/dev/null 2>&1 ;;
+    /*) [ -e "$1" ] ;;
+    *) command -v "$1" >/dev/null ;;
+    esac
 }
 
 wanted=
@@ -40,30 +43,31 @@ for group in "$@"; do
     esac
 done
 
-# shellcheck disable=SC2086 # lists of words
-need=$(missing $wanted)
+need=
+for package in $wanted; do
+    here "${package#*:}" || need="$need ${package%%:*}"
+done
 [ -n "$need" ] || exit 0
-need=$(echo "$need" | sort -u | tr '\n' ' ')
 
 command -v apt-get >/dev/null || {
-    echo "packages.sh: no apt-get here; install by hand: $need" >&2
+    echo "packages.sh: no apt-get; install these by hand:$need" >&2
     exit 1
 }
 [ "$(id -u)" -eq 0 ] || {
-    echo "packages.sh: missing packages, and only root can install them:" >&2
-    echo "  apt-get install $need" >&2
+    echo "packages.sh: these packages are missing:$need" >&2
+    echo "hint: run 'make deps' as root" >&2
     exit 1
 }
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # a list of words
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
         --no-install-recommends $need >"$log" 2>&1
 }
-echo "packages.sh: installing $need"
-# A fresh machine has no lists, an old one lists of files that are gone.
+echo "packages.sh: installing$need"
+# A new machine has no package lists, and an old list names files that are gone.
 install || {
     apt-get update -qq >"$log" 2>&1 && install
 } || {

@@ -252,7 +252,8 @@ a_target_that_is_gone_or_traced_is_said_so(void **state)
     assert_int_equal(rec_ptrace_stop(&first, &err), PR_OK);
     assert_int_equal(rec_ptrace_stop(&second, &err), PR_DENIED);
     char tracer[32];
-    snprintf(tracer, sizeof tracer, "%d (test_ptrace_sto) traces", (int)getpid());
+    snprintf(tracer, sizeof tracer, "%d (test_ptrace_sto) traces",
+             (int)getpid());
     assert_non_null(strstr(err.what, tracer));
     rec_ptrace_release(&second);
     rec_ptrace_release(&first);
