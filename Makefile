@@ -43,11 +43,12 @@ PROGRAMS := $(if $(filter recorder,$(ROOMS)),pyrec) \
             $(if $(filter converter,$(ROOMS)),pyconv) \
             $(if $(filter query,$(ROOMS)),pyquery)
 MAINS    := recorder/pyrec.c converter/pyconv.c query/pyquery.c
-# The files beside recorder/pyrec.c are that program's: they have options and
-# messages, so they are not in the library.
+# The files beside recorder/pyrec.c and converter/pyconv.c are those programs':
+# they have options and messages, so they are not in the library.
 SOURCES  := $(wildcard include/base/*.c) \
             $(foreach room,$(ROOMS),$(wildcard $(room)/*.c $(room)/*/*.c))
-PROG_SRC := $(filter-out $(MAINS),$(filter recorder/%,$(wildcard recorder/*.c)))
+PROG_SRC := $(filter-out $(MAINS),$(filter $(SOURCES), \
+            $(wildcard recorder/*.c converter/*.c)))
 LIB_SRC  := $(filter-out $(MAINS) $(PROG_SRC),$(SOURCES))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o)
 LIB      := $(B)/libpyrec.a
@@ -82,9 +83,9 @@ $(B)/pyrec: $(B)/obj/recorder/pyrec.o $(ALL_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(ALL_LIB) -lzstd -lelf -lm -o $@
 
-$(B)/pyconv: $(B)/obj/converter/pyconv.o $(LIB)
+$(B)/pyconv: $(B)/obj/converter/pyconv.o $(ALL_LIB)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(LIB) -lsqlite3 -lzstd -lz -lm -o $@
+	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(ALL_LIB) -lsqlite3 -lzstd -lz -lm -o $@
 
 $(B)/pyquery: $(B)/obj/query/pyquery.o $(LIB)
 	$(call say,LINK,$@)

@@ -1,282 +1,17 @@
 /*
  * pyconv - turn a profile into what other tools read.
  */
-#include "converter/encode/outfile.h"
-#include "converter/info.h"
-#include <pyrec/convert.h>
+#include "converter/arguments.h"
+#include "converter/job/info.h"
 #include <pyrec/reader.h>
-#include <pyrec/version.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-
-static const char help[] =
-    "usage: pyconv FILE... --to TARGET [-o OUTPUT] [-f]\n"
-    "       pyconv --info FILE\n"
-    "       pyconv --verify FILE\n"
-    "\n"
-    "  pyconv run.bin --to speedscope\n"
-    "  pyconv run.bin --to collapsed -o - | flamegraph.pl >run.svg\n"
-    "\n"
-    "Several files of one process or one command are merged.  TARGET is\n";
-
-static const char options_help[] =
-    "\n"
-    "  -o, --output OUTPUT   default: beside FILE; '-' is standard output\n"
-    "  -f, --force           replace an existing output\n"
-    "      --style stock     exactly as CPython 3.15 (collapsed, pstats)\n"
-    "      --time real|nominal|samples   what numbers mean; real: up to the\n"
-    "                        thread's next sample; nominal: an interval each\n"
-    "      --between A B     only this range: 2.5s, 300ms, 1m; also A..B\n"
-    "      --lines, --functions          the unit of stacks\n"
-    "      --max-depth N     deeper stacks lose their middle (speedscope)\n"
-    "      --level N, --compression zstd|none   of target bin\n"
-    "      --info, --verify  what is in a file, and whether it is whole\n"
-    "  -q, --quiet           no progress, no notes\n"
-    "  -h, --help   -V, --version\n";
-
-typedef enum action { CONVERT, INFO, VERIFY } action;
-
-typedef struct options {
-    action action;
-    const char *target, *output;
-    conv_opts conv;
-    bool quiet;
-    const char *wrong; /* what is wrong with the command line */
-} options;
-
-/* ---- command line ---- */
-
-static int
-fail_usage(const char *message)
-{
-    fprintf(stderr, "pyconv: %s\ntry 'pyconv --help'\n", message);
-    return pr_exit_status(PR_USAGE);
-}
-
-static int
-fail_no_target(void)
-{
-    char message[160] = "no target given: --to";
-    const conv_target_info *target;
-    size_t n = strlen(message);
-    for (size_t i = 0; (target = conv_target_get(i)) && n < sizeof message; i++)
-        n += (size_t)snprintf(message + n, sizeof message - n, "%s%s",
-                              i ? ", " : " ", target->name);
-    return fail_usage(message);
-}
-
-static void
-print_help(void)
-{
-    const conv_target_info *target;
-    fputs(help, stdout);
-    for (size_t i = 0; (target = conv_target_get(i)); i++)
-        printf("  %-12s %s\n", target->name, target->help);
-    fputs(options_help, stdout);
-}
-
-/* A number of seconds, or with a unit; *end is what follows. */
-static bool
-parse_time(const char *text, const char **end, uint64_t *ret_us)
-{
-    static const struct {
-        const char *name;
-        double us;
-    } units[] = {{"us", 1},   {"ms", 1e3}, {"min", 60e6},
-                 {"m", 60e6}, {"s", 1e6},  {"h", 3600e6}};
-    char *rest;
-    double value = strtod(text, &rest);
-    /* "1..2": the first dot belongs to the range */
-    if (rest > text && rest[-1] == '.' && rest[0] == '.')
-        rest--;
-    if (rest == text || !(value >= 0))
-        return false;
-    double scale = 1e6;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t n = strlen(units[i].name);
-        if (strncmp(rest, units[i].name, n) == 0) {
-            scale = units[i].us;
-            rest += n;
-            break;
-        }
-    }
-    if (value * scale >= 9e18)
-        return false;
-    *ret_us = (uint64_t)llround(value * scale);
-    *end = rest;
-    return true;
-}
-
-/* "A..B", or "A" with B in the next argument. */
-static bool
-parse_between(const char *first, char *const *argv, int argc, conv_opts *opts)
-{
-    const char *end;
-    if (!parse_time(first, &end, &opts->from_us))
-        return false;
-    if (strncmp(end, "..", 2) == 0)
-        end += 2;
-    else if (*end == '\0' && optind < argc)
-        end = argv[optind++];
-    else
-        return false;
-    return parse_time(end, &end, &opts->to_us) && *end == '\0';
-}
-
-static bool
-parse_number(const char *text, long least, long most, long *ret)
-{
-    char *end;
-    long value = strtol(text, &end, 10);
-    if (end == text || *end || value < least || value > most)
-        return false;
-    *ret = value;
-    return true;
-}
-
-static bool
-parse_word(const char *text, const char *const *words, int *ret)
-{
-    for (int i = 0; words[i]; i++)
-        if (strcmp(text, words[i]) == 0) {
-            *ret = i;
-            return true;
-        }
-    return false;
-}
-
-enum {
-    STYLE = 256,
-    TIME,
-    BETWEEN,
-    LINES,
-    FUNCTIONS,
-    MAX_DEPTH,
-    LEVEL,
-    COMPRESSION,
-    INFO_OPTION,
-    VERIFY_OPTION
-};
-
-static bool
-take_value(options *o, int option, int argc, char **argv)
-{
-    static const char *const times[] = {"real", "nominal", "samples", NULL};
-    static const char *const methods[] = {"zstd", "none", NULL};
-    int word = 0;
-    long number = 0;
-    switch (option) {
-    case TIME:
-        o->wrong = "--time is real, nominal or samples";
-        if (!parse_word(optarg, times, &word))
-            return false;
-        o->conv.time = (conv_time)(word + CONV_TIME_REAL);
-        return true;
-    case BETWEEN:
-        o->wrong = "--between takes two times, as in '--between 2s 3.5s'";
-        return parse_between(optarg, argv, argc, &o->conv);
-    case MAX_DEPTH:
-        o->wrong = "--max-depth is a number from 1 up";
-        if (!parse_number(optarg, 1, INT32_MAX, &number))
-            return false;
-        o->conv.max_depth = (uint32_t)number;
-        return true;
-    case LEVEL:
-        o->wrong = "--level is a number from 1 to 22";
-        if (!parse_number(optarg, 1, 22, &number))
-            return false;
-        o->conv.zstd_level = (int)number;
-        return true;
-    default:
-        o->wrong = "--compression is zstd or none";
-        if (!parse_word(optarg, methods, &word))
-            return false;
-        o->conv.no_compression = word;
-        return true;
-    }
-}
-
-static pr_code
-take_option(options *o, int option, int argc, char **argv)
-{
-    switch (option) {
-    case 't':
-        o->target = optarg;
-        return PR_OK;
-    case 'o':
-        o->output = optarg;
-        return PR_OK;
-    case 'f':
-        o->conv.force = 1;
-        return PR_OK;
-    case 'q':
-        o->quiet = true;
-        return PR_OK;
-    case STYLE:
-        o->conv.style = optarg;
-        return PR_OK;
-    case LINES:
-        o->conv.level = CONV_LEVEL_LINE;
-        return PR_OK;
-    case FUNCTIONS:
-        o->conv.level = CONV_LEVEL_FUNCTION;
-        return PR_OK;
-    case INFO_OPTION:
-        o->action = INFO;
-        return PR_OK;
-    case VERIFY_OPTION:
-        o->action = VERIFY;
-        return PR_OK;
-    case 'h':
-        print_help();
-        return PR_END;
-    case 'V':
-        puts("pyconv " PYREC_VERSION);
-        return PR_END;
-    case '?':
-        return PR_USAGE;
-    default:
-        return take_value(o, option, argc, argv) ? PR_OK : PR_USAGE;
-    }
-}
-
-/* PR_OK to go on, PR_END when all is done, PR_USAGE. */
-static pr_code
-parse_options(int argc, char **argv, options *o)
-{
-    static const struct option longs[] = {
-        {"to", required_argument, NULL, 't'},
-        {"output", required_argument, NULL, 'o'},
-        {"force", no_argument, NULL, 'f'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"style", required_argument, NULL, STYLE},
-        {"time", required_argument, NULL, TIME},
-        {"between", required_argument, NULL, BETWEEN},
-        {"lines", no_argument, NULL, LINES},
-        {"functions", no_argument, NULL, FUNCTIONS},
-        {"max-depth", required_argument, NULL, MAX_DEPTH},
-        {"level", required_argument, NULL, LEVEL},
-        {"compression", required_argument, NULL, COMPRESSION},
-        {"info", no_argument, NULL, INFO_OPTION},
-        {"verify", no_argument, NULL, VERIFY_OPTION},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
-    };
-    for (int c; (c = getopt_long(argc, argv, "t:o:fqhV", longs, NULL)) != -1;) {
-        pr_code rc = take_option(o, c, argc, argv);
-        if (rc != PR_OK)
-            return rc;
-    }
-    return PR_OK;
-}
 
 /* ---- an output that is not finished ---- */
 
@@ -328,9 +63,13 @@ status_of(pr_code code, bool delivered)
 static void
 report(const pr_err *err)
 {
-    char line[sizeof err->what + sizeof err->hint + 128];
-    pr_err_format(err, line, sizeof line);
-    fprintf(stderr, "pyconv: %s\n", line);
+    pr_err first = *err;
+    char line[sizeof err->what + 128];
+    first.hint[0] = '\0';
+    pr_err_format(&first, line, sizeof line);
+    fprintf(stderr, "pyconv: error: %s\n", line);
+    if (err->hint[0])
+        fprintf(stderr, "hint: %s\n", err->hint);
 }
 
 static void
@@ -355,19 +94,19 @@ end_progress(int shown)
 static char *
 default_output(const char *input, const char *target)
 {
-    static const char suffix[] = ".bin";
-    const conv_target_info *info = NULL;
+    static const char profile[] = ".bin";
+    const char *suffix = "";
+    const conv_target_info *info;
     for (size_t i = 0; (info = conv_target_get(i)); i++)
         if (strcmp(info->name, target) == 0)
-            break;
-    size_t n = strlen(input), end = sizeof suffix - 1;
-    if (n > end && strcmp(input + n - end, suffix) == 0)
+            suffix = info->suffixes;
+    size_t n = strlen(input), end = sizeof profile - 1;
+    if (n > end && strcmp(input + n - end, profile) == 0)
         n -= end;
-    const char *with = info ? info->suffix : "";
-    size_t size = n + strlen(with) + 1;
+    size_t with = strcspn(suffix, " "), size = n + with + 1;
     char *name = malloc(size);
     if (name)
-        snprintf(name, size, "%.*s%s", (int)n, input, with);
+        snprintf(name, size, "%.*s%.*s", (int)n, input, (int)with, suffix);
     return name;
 }
 
@@ -389,28 +128,31 @@ note(const conv_report *done, const char *output)
 }
 
 static int
-convert(options *o, const char *const *input, size_t n)
+convert(arguments *args)
 {
     pr_err err = PR_ERR_INIT;
     conv_report done = {.delivered = 0};
     int shown = -1;
-    char *made = o->output ? NULL : default_output(input[0], o->target);
-    const char *output = o->output ? o->output : made;
+    char *made =
+        args->output ? NULL : default_output(args->input[0], args->target);
+    const char *output = args->output ? args->output : made;
     if (!output) {
-        fputs("pyconv: out of memory\n", stderr);
+        pr_err_set(&err, PR_NOMEM, 0, PR_NO_OFFSET, "name of the output");
+        report(&err);
         return pr_exit_status(PR_NOMEM);
     }
     handle_signals();
-    o->conv.unfinished.tell = remember_unfinished;
-    if (!o->quiet && isatty(STDERR_FILENO))
-        o->conv.progress = (pr_progress){show_progress, &shown};
+    args->conv.unfinished.tell = remember_unfinished;
+    if (!args->quiet && isatty(STDERR_FILENO))
+        args->conv.progress = (pr_progress){show_progress, &shown};
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    o->conv.jobs = cpus > 4 ? 4 : cpus < 1 ? 1 : (int)cpus;
-    pr_code rc = conv_run(input, n, o->target, output, &o->conv, &done, &err);
+    args->conv.jobs = cpus > 4 ? 4 : cpus < 1 ? 1 : (int)cpus;
+    pr_code rc = conv_run(args->input, args->n_inputs, args->target, output,
+                          &args->conv, &done, &err);
     end_progress(shown);
     if (rc != PR_OK)
         report(&err);
-    if (!o->quiet && done.delivered)
+    if (!args->quiet && done.delivered)
         note(&done, output);
     free(made);
     return status_of(rc, done.delivered);
@@ -481,30 +223,43 @@ verify(const char *path, bool quiet)
     return status_of(rc, opened && rc != PR_DAMAGED);
 }
 
+static int
+list_targets(void)
+{
+    const conv_target_info *target;
+    pr_err err = PR_ERR_INIT;
+    for (size_t i = 0; (target = conv_target_get(i)); i++)
+        printf("%-11s %s\n            writes: *%.*s\n            opened by: "
+               "%s\n",
+               target->name, target->help, (int)strcspn(target->suffixes, " "),
+               target->suffixes, target->opens);
+    if (flush_output(&err) == PR_OK)
+        return 0;
+    report(&err);
+    return pr_exit_status(err.code);
+}
+
 int
 main(int argc, char **argv)
 {
-    options o = {.action = CONVERT, .conv = CONV_OPTS_INIT};
-    pr_code rc = parse_options(argc, argv, &o);
+    arguments args;
+    pr_err err = PR_ERR_INIT;
+    pr_code rc = arg_parse(argc, argv, &args, &err);
     if (rc == PR_END)
         return 0;
-    if (rc != PR_OK && o.wrong)
-        return fail_usage(o.wrong);
     if (rc != PR_OK) {
-        fputs("try 'pyconv --help'\n", stderr);
+        report(&err);
         return pr_exit_status(rc);
     }
-    int n = argc - optind;
-    if (n == 0)
-        return fail_usage("no file given");
-    if (o.action != CONVERT && (n > 1 || o.target || o.output))
-        return fail_usage("--info and --verify take one file, no target and "
-                          "no output");
-    if (o.action == INFO)
-        return inform(argv[optind]);
-    if (o.action == VERIFY)
-        return verify(argv[optind], o.quiet);
-    if (!o.target)
-        return fail_no_target();
-    return convert(&o, (const char *const *)(argv + optind), (size_t)n);
+    switch (args.action) {
+    case ARG_LIST:
+        return list_targets();
+    case ARG_INFO:
+        return inform(args.input[0]);
+    case ARG_VERIFY:
+        return verify(args.input[0], args.quiet);
+    case ARG_CONVERT:
+        break;
+    }
+    return convert(&args);
 }

@@ -1,7 +1,7 @@
 /*
- * bin.c - reader to writer, without a model: nothing is lost on the way.
+ * bin.c - a profile file again, without a model on the way: nothing is lost.
  */
-#include "converter/target/bin.h"
+#include "converter/target/table.h"
 
 #include <pyrec/writer.h>
 
@@ -15,13 +15,10 @@ enum {
     ARCHIVE_CHECKPOINT_US = 0x7fffffff
 };
 
-pr_code
-conv_bin_write(conv_sources *sources, const conv_opts *opts,
-               const conv_outfile *out, uint64_t *ret_samples, pr_err *err)
+static pr_code
+open_bin(conv_job *job, pr_sink **ret, pr_err *err)
 {
-    pr_code rc = conv_sources_check_rewrite(sources, err);
-    if (rc != PR_OK)
-        return rc;
+    const conv_opts *opts = job->opts;
     pf_writer_opts writer = PF_WRITER_OPTS_INIT;
     writer.level = opts->zstd_level ? opts->zstd_level : ARCHIVE_LEVEL;
     writer.segment_bytes = ARCHIVE_SEGMENT;
@@ -29,18 +26,15 @@ conv_bin_write(conv_sources *sources, const conv_opts *opts,
     writer.force = 1; /* the temporary file is there already */
     if (opts->no_compression)
         writer.compression = PF_COMPRESSION_NONE;
-    pr_sink *sink;
-    rc = pf_writer_open(conv_out_path(out), &writer, &sink, err);
-    if (rc != PR_OK)
-        return rc;
-    return conv_sources_feed(sources, opts, sink, true, ret_samples, err);
+    return pf_writer_open(conv_out_path(job->out), &writer, ret, err);
 }
 
 const conv_target conv_bin = {
-    .info = {"bin", ".new.bin",
-             "a profile again: repaired, cut, merged, compressed harder"},
-    .level = CONV_LEVEL_DEFAULT,
-    .level_fixed = true,
-    .time_fixed = true,
+    .info = {"bin", ".new.bin .bin",
+             "a profile again: repaired, cut, merged, compressed harder",
+             "pyconv, pyquery, python3.15 -m profiling.sampling replay"},
+    .takes = CONV_TAKES_COMPRESSION,
     .by_path = true,
+    .is_profile = true,
+    .open = open_bin,
 };

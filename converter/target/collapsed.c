@@ -11,7 +11,7 @@
 #include "converter/model/label.h"
 #include "converter/model/source_path.h"
 #include "converter/model/stack_order.h"
-#include "converter/target/target.h"
+#include "converter/target/table.h"
 
 #include <stdlib.h>
 
@@ -31,6 +31,7 @@ typedef struct entry {
 typedef struct collapse {
     conv_job *job;
     const conv_model *model;
+    bool stock;
     conv_stack_order lines;
     pr_list parts;      /* of all frames, one behind the other */
     pr_list first_part; /* [frame + 1] in `parts` */
@@ -85,7 +86,7 @@ split_frames(collapse *c, pr_err *err)
     for (uint32_t i = 0; i < c->model->frames.n && rc == PR_OK; i++) {
         uint64_t changed = text.changed;
         conv_text_reset(&text);
-        if (c->job->stock)
+        if (c->stock)
             stock_frame(&text, c->model, i);
         else
             own_frame(&text, c->model, i);
@@ -144,7 +145,7 @@ name_threads(collapse *c, pr_err *err)
     pr_list end = {0};
     pr_code rc = c->groups ? PR_OK : no_memory(err);
     for (uint32_t i = 0; i < n && rc == PR_OK; i++) {
-        if (c->job->stock) {
+        if (c->stock) {
             conv_text_puts(&c->names, "tid:");
             conv_text_u64(&c->names, c->model->threads[i].tid);
         } else {
@@ -175,8 +176,8 @@ count_thread(collapse *c, const conv_thread *thread, pr_err *err)
     conv_model_run run;
     conv_cursor_init(&cursor, thread);
     while (conv_cursor_next(&cursor, &run)) {
-        uint32_t key = c->job->stock ? run.node : c->line.at[run.node];
-        if (run.weight_us == 0 || (c->job->stock && run.node == 0))
+        uint32_t key = c->stock ? run.node : c->line.at[run.node];
+        if (run.weight_us == 0 || (c->stock && run.node == 0))
             continue;
         if (c->count[key] == 0) {
             pr_code rc = pr_list_add(&c->touched, key, err);
@@ -196,7 +197,7 @@ close_group(collapse *c, uint32_t number, const uint32_t *rank, pr_err *err)
         return no_memory(err);
     for (size_t i = 0; i < c->touched.n; i++) {
         uint32_t key = c->touched.at[i];
-        uint32_t line = c->job->stock ? c->line.at[key] : key;
+        uint32_t line = c->stock ? c->line.at[key] : key;
         c->entries[c->n_entries++] =
             (entry){c->count[key], number, rank[line], line};
         c->count[key] = 0;
@@ -215,7 +216,7 @@ static pr_code
 count_groups(collapse *c, const uint32_t *rank, pr_err *err)
 {
     size_t n = c->model->n_threads;
-    size_t keys = c->job->stock ? c->model->n_nodes : c->lines.nodes.n;
+    size_t keys = c->stock ? c->model->n_nodes : c->lines.nodes.n;
     c->count = calloc(keys, sizeof *c->count);
     if (!c->count)
         return no_memory(err);
@@ -298,7 +299,9 @@ collapse_model(collapse *c, pr_err *err)
 static pr_code
 write_collapsed(conv_job *job, pr_err *err)
 {
-    collapse c = {.job = job, .model = job->model};
+    collapse c = {.job = job,
+                  .model = job->model,
+                  .stock = job->style == CONV_STYLE_STOCK};
     pr_code rc = collapse_model(&c, err);
     conv_stack_order_release(&c.lines);
     pr_list_release(&c.parts);
@@ -313,10 +316,13 @@ write_collapsed(conv_job *job, pr_err *err)
 }
 
 const conv_target conv_collapsed = {
-    .info = {"collapsed", ".collapsed.txt",
-             "one line a stack, for flamegraph.pl and its kin"},
+    .info = {"collapsed", ".collapsed.txt .collapsed .folded",
+             "one line for each stack, with its count",
+             "flamegraph.pl, inferno, speedscope, Perfetto"},
     .level = CONV_LEVEL_FUNCTION,
     .time = CONV_TIME_SAMPLES,
-    .has_stock = true,
+    .times = CONV_TIMES_ALL,
+    .styles = 1u << CONV_STYLE_STOCK,
+    .takes = CONV_TAKES_LEVEL,
     .write = write_collapsed,
 };

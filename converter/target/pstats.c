@@ -12,13 +12,14 @@
  */
 #include "converter/encode/marshal.h"
 #include "converter/model/index.h"
-#include "converter/target/target.h"
+#include "converter/target/table.h"
 
 #include <stdlib.h>
 
 typedef struct stats {
     conv_job *job;
     const conv_model *model;
+    bool stock;
     conv_index index;
     conv_totals totals;
     conv_marshal marshal;
@@ -69,9 +70,9 @@ put_key(stats *s, uint32_t unit)
     pr_bytes file = pr_strings_get(&s->model->strings, f->file);
     pr_bytes name = pr_strings_get(&s->model->strings, f->name);
     s->ref[unit] = conv_marshal_tuple(&s->marshal, 3, true) + 1;
-    conv_marshal_string(&s->marshal, file.at, file.len, !s->job->stock);
+    conv_marshal_string(&s->marshal, file.at, file.len, !s->stock);
     conv_marshal_u64(&s->marshal, line > 0 ? (uint64_t)line : 0);
-    conv_marshal_string(&s->marshal, name.at, name.len, !s->job->stock);
+    conv_marshal_string(&s->marshal, name.at, name.len, !s->stock);
 }
 
 static double
@@ -96,7 +97,7 @@ put_callers(stats *s, uint32_t unit)
     for (uint32_t i = s->first_edge[unit]; i < s->first_edge[unit + 1]; i++) {
         const conv_edge_totals *e = &s->totals.edge[s->edge[i]];
         put_key(s, conv_totals_edge(&s->totals, s->edge[i]).caller);
-        if (s->job->stock) {
+        if (s->stock) {
             conv_marshal_u64(&s->marshal, e->every.n);
             continue;
         }
@@ -113,7 +114,7 @@ put_entry(stats *s, uint32_t unit)
     conv_total self = s->totals.self[unit], total = s->totals.total[unit];
     put_key(s, unit);
     conv_marshal_tuple(&s->marshal, 5, false);
-    if (s->job->stock) {
+    if (s->stock) {
         /* the same floating-point operation, for the same last bit */
         double interval = (double)s->model->start.interval_us / 1e6;
         put_numbers(s, self.n, total.n, (double)self.n * interval,
@@ -164,7 +165,7 @@ write_dict(stats *s, pr_err *err)
         put_entry(s, i);
         written++;
     }
-    if (s->job->stock)
+    if (s->stock)
         put_marker(&s->marshal);
     else if (written == 0)
         put_nothing(&s->marshal);
@@ -179,7 +180,10 @@ write_dict(stats *s, pr_err *err)
 static pr_code
 write_pstats(conv_job *job, pr_err *err)
 {
-    stats s = {.job = job, .model = job->model, .marshal = {.out = job->out}};
+    stats s = {.job = job,
+               .model = job->model,
+               .stock = job->style == CONV_STYLE_STOCK,
+               .marshal = {.out = job->out}};
     conv_unit unit =
         job->level == CONV_LEVEL_LINE ? CONV_UNIT_FRAME : CONV_UNIT_FUNCTION;
     pr_code rc = conv_index_build(job->model, &s.index, err);
@@ -199,9 +203,13 @@ write_pstats(conv_job *job, pr_err *err)
 }
 
 const conv_target conv_pstats = {
-    .info = {"pstats", ".pstats", "Python's pstats, snakeviz, tuna, gprof2dot"},
+    .info = {"pstats", ".pstats .prof",
+             "the file of cProfile: functions and their callers",
+             "Python's pstats, snakeviz, tuna, gprof2dot"},
     .level = CONV_LEVEL_FUNCTION,
     .time = CONV_TIME_REAL,
-    .has_stock = true,
+    .times = CONV_TIMES_ALL,
+    .styles = 1u << CONV_STYLE_STOCK,
+    .takes = CONV_TAKES_LEVEL,
     .write = write_pstats,
 };

@@ -12,7 +12,7 @@
 #include "converter/model/label.h"
 #include "converter/model/source_path.h"
 #include "converter/model/stack_text.h"
-#include "converter/target/target.h"
+#include "converter/target/table.h"
 #include <pyrec/version.h>
 
 #include <stdlib.h>
@@ -319,7 +319,8 @@ write_speedscope(conv_job *job, pr_err *err)
     scope s = {.job = job,
                .model = job->model,
                .json = {.out = job->out},
-               .max_depth = job->max_depth ? job->max_depth : DEFAULT_MAX_DEPTH,
+               .max_depth = job->opts->max_depth ? job->opts->max_depth
+                                                 : DEFAULT_MAX_DEPTH,
                .elided = (uint32_t)job->model->frames.n};
     pr_code rc = conv_index_build(job->model, &s.index, err);
     if (rc != PR_OK)
@@ -339,9 +340,12 @@ write_speedscope(conv_job *job, pr_err *err)
 
 const conv_target conv_speedscope = {
     .info = {"speedscope", ".speedscope.json",
-             "https://www.speedscope.app, one profile a thread"},
+             "a timeline and a flame graph of each thread",
+             "https://www.speedscope.app, its VS Code plugins"},
     .level = CONV_LEVEL_FUNCTION,
     .time = CONV_TIME_REAL,
-    .has_max_depth = true,
+    .times = CONV_TIMES_ALL,
+    .takes = CONV_TAKES_LEVEL | CONV_TAKES_MAX_DEPTH,
+    .max_depth = DEFAULT_MAX_DEPTH,
     .write = write_speedscope,
 };

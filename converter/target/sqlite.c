@@ -874,10 +874,12 @@ write_sqlite(conv_job *job, pr_err *err)
 }
 
 const conv_target conv_sqlite = {
-    .info = {"sqlite", ".db", "the tables that pyquery asks"},
+    .info = {"sqlite", ".db .sqlite .sqlite3",
+             "the tables that pyquery asks (spec/schema.md)",
+             "pyquery, sqlite3, DuckDB, Datasette"},
     .level = CONV_LEVEL_DEFAULT,
-    .level_fixed = true,
     .time = CONV_TIME_REAL,
+    .times = CONV_TIMES_OF_CLOCK,
     .by_path = true,
     .write = write_sqlite,
 };

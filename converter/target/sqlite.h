@@ -4,7 +4,7 @@
 #ifndef CONVERTER_TARGET_SQLITE_H
 #define CONVERTER_TARGET_SQLITE_H
 
-#include "converter/target/target.h"
+#include "converter/target/table.h"
 
 struct sqlite3;
 

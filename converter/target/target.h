@@ -1,8 +1,9 @@
 /*
  * target.h - what the converter knows of a target, and a target of its job.
  *
- * A target is one file with one conv_target; it reads a finished model and
- * writes an output.  convert.c has the list.
+ * A target is one file with one conv_target, and one line of table.h.  It
+ * writes an output from a finished model, or it is a sink that the profile
+ * flows into.
  */
 #ifndef CONVERTER_TARGET_TARGET_H
 #define CONVERTER_TARGET_TARGET_H
@@ -10,30 +11,50 @@
 #include "converter/encode/outfile.h"
 #include "converter/model/model.h"
 
+/* CONV_STYLE_OWN is what a target writes without --style. */
+typedef enum conv_style {
+    CONV_STYLE_OWN,
+    CONV_STYLE_STOCK, /* byte by byte as CPython 3.15 */
+    CONV_STYLES
+} conv_style;
+
+/* One conversion.  Level and time are decided: never the default. */
 typedef struct conv_job {
-    const conv_model *model;
+    const conv_model *model; /* NULL for a target that is a sink */
+    const conv_opts *opts;
     const char *source; /* name of the (first) input */
-    bool stock;         /* --style stock */
-    conv_level level;   /* never the default */
-    conv_time time;     /* never the default */
-    uint32_t max_depth; /* 0: the target's own */
+    conv_style style;
+    conv_level level;
+    conv_time time;
     conv_outfile *out;
     uint64_t names_changed; /* for the report; the target adds to it */
 } conv_job;
 
+/* Options that only some targets have. */
+enum {
+    CONV_TAKES_LEVEL = 1,       /* --lines, --functions */
+    CONV_TAKES_COMPRESSION = 2, /* --level, --compression */
+    CONV_TAKES_MAX_DEPTH = 4    /* --max-depth */
+};
+
+#define CONV_TIMES_ALL \
+    (1u << CONV_TIME_REAL | 1u << CONV_TIME_NOMINAL | 1u << CONV_TIME_SAMPLES)
+#define CONV_TIMES_OF_CLOCK (1u << CONV_TIME_REAL | 1u << CONV_TIME_NOMINAL)
+
 typedef struct conv_target {
     conv_target_info info;
-    conv_level level; /* its default */
-    bool level_fixed; /* there is no other */
-    bool time_fixed;
-    bool has_stock;     /* CPython 3.15 writes it too */
-    bool has_max_depth; /* it can leave frames out */
-    bool by_path;       /* the output is made by path: no stream */
+    conv_level level;   /* its default */
     conv_time time;     /* its default */
+    unsigned times;     /* bits 1 << conv_time that --time may choose */
+    unsigned styles;    /* bits 1 << conv_style that --style may choose */
+    unsigned takes;     /* CONV_TAKES_* */
+    uint32_t max_depth; /* its viewers fail on deeper stacks; 0: they do not */
+    bool by_path;       /* the output is made by path: no stream */
+    bool is_profile;    /* a profile again: one namespace of threads, and a
+                         * newer version may have forbidden to rewrite it */
+    /* one of the two */
     pr_code (*write)(conv_job *job, pr_err *err);
+    pr_code (*open)(conv_job *job, pr_sink **ret, pr_err *err);
 } conv_target;
-
-extern const conv_target conv_collapsed, conv_speedscope, conv_pstats,
-    conv_sqlite;
 
 #endif

@@ -57,13 +57,21 @@ typedef struct conv_opts {
         }                                                                  \
     }
 
-/* The targets, in the order of `pyconv --help`; NULL past the end. */
+/* A target as a user sees it.  All texts are static. */
 typedef struct conv_target_info {
-    const char *name;   /* "speedscope" */
-    const char *suffix; /* ".speedscope.json" */
-    const char *help;   /* one line */
+    const char *name;     /* "speedscope", as --to takes it */
+    const char *suffixes; /* of its outputs, separated by spaces; the first
+                           * one is the default's */
+    const char *help;     /* what it is, in one line */
+    const char *opens;    /* programs that open it */
 } conv_target_info;
+
+/* The targets in the order of `pyconv --list`; NULL past the end. */
 const conv_target_info *conv_target_get(size_t i);
+
+/* The target whose suffix the file name ends with, the longest such suffix;
+ * NULL if there is none. */
+const conv_target_info *conv_target_of_output(const char *path);
 
 /* What the conversion did, for the summary. */
 typedef struct conv_report {

@@ -43,10 +43,11 @@ ROOMS = {
                          "converter/input", "include/base",
                          PUBLIC + ":error profile sink reader writer convert"
                          " schema version"],
-    "converter": ["converter/target", "converter/model", "converter/encode",
-                  "converter/input", "include/base",
-                  PUBLIC + ":error profile sink reader writer convert schema"
-                  " version"],
+    "converter/job": ["converter/target", "converter/model",
+                      "converter/encode", "converter/input", "include/base",
+                      PUBLIC + ":error profile sink reader convert"],
+    "converter": ["converter/job", "converter/encode",
+                  PUBLIC + ":error reader convert version"],
     "query": ["include/base", PUBLIC + ":error schema query convert version"],
 }
 PARTS = ("include", "format", "recorder", "converter", "query")

@@ -1,7 +1,7 @@
 /*
  * info.c - one fact a line, "name  value".
  */
-#include "converter/info.h"
+#include "converter/job/info.h"
 
 #include "converter/model/enum_names.h"
 #include <pyrec/reader.h>

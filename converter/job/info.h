@@ -1,8 +1,8 @@
 /*
  * info.h - what a profile file holds, as lines of text.
  */
-#ifndef CONVERTER_INFO_H
-#define CONVERTER_INFO_H
+#ifndef CONVERTER_JOB_INFO_H
+#define CONVERTER_JOB_INFO_H
 
 #include "converter/encode/text.h"
 

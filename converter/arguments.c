@@ -1,0 +1,401 @@
+/*
+ * arguments.c - one row for each option; the help text is made from the rows.
+ */
+#include "converter/arguments.h"
+
+#include <pyrec/version.h>
+
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: pyconv FILE... --to TARGET [-o OUTPUT] [OPTIONS]\n"
+    "       pyconv --list | --info FILE | --verify FILE\n"
+    "\n"
+    "  pyconv run.bin --to speedscope\n"
+    "  pyconv run.bin -o run.pstats\n"
+    "  pyconv run.bin --to collapsed -o - | flamegraph.pl >run.svg\n"
+    "\n"
+    "TARGET is ";
+
+/* An option: takes its value, NULL if it has none; false if the value is
+ * wrong. */
+typedef struct row {
+    const char *name;
+    int letter;           /* 0: none */
+    const char *argument; /* as the help shows it; NULL: none */
+    const char *help;
+    bool (*take)(arguments *args, const char *value);
+} row;
+
+/* ---- values ---- */
+
+/* A number of seconds, or with a unit; *end is what follows. */
+static bool
+parse_time(const char *text, const char **end, uint64_t *ret_us)
+{
+    static const struct {
+        const char *name;
+        double us;
+    } units[] = {{"us", 1},   {"ms", 1e3}, {"min", 60e6},
+                 {"m", 60e6}, {"s", 1e6},  {"h", 3600e6}};
+    char *rest;
+    double value = strtod(text, &rest);
+    /* "1..2": the first dot belongs to the range */
+    if (rest > text && rest[-1] == '.' && rest[0] == '.')
+        rest--;
+    if (rest == text || !(value >= 0))
+        return false;
+    double scale = 1e6;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t n = strlen(units[i].name);
+        if (strncmp(rest, units[i].name, n) == 0) {
+            scale = units[i].us;
+            rest += n;
+            break;
+        }
+    }
+    if (value * scale >= 9e18)
+        return false;
+    *ret_us = (uint64_t)llround(value * scale);
+    *end = rest;
+    return true;
+}
+
+static bool
+parse_number(const char *text, long least, long most, long *ret)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end || value < least || value > most)
+        return false;
+    *ret = value;
+    return true;
+}
+
+static bool
+parse_word(const char *text, const char *const *words, int *ret)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(text, words[i]) == 0) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- options ---- */
+
+static bool
+take_to(arguments *args, const char *value)
+{
+    args->target = value;
+    return true;
+}
+
+static bool
+take_output(arguments *args, const char *value)
+{
+    args->output = value;
+    return true;
+}
+
+static bool
+take_force(arguments *args, const char *value)
+{
+    (void)value;
+    args->conv.force = 1;
+    return true;
+}
+
+static bool
+take_quiet(arguments *args, const char *value)
+{
+    (void)value;
+    args->quiet = true;
+    return true;
+}
+
+static bool
+take_style(arguments *args, const char *value)
+{
+    args->conv.style = value;
+    return true;
+}
+
+static bool
+take_time(arguments *args, const char *value)
+{
+    static const char *const times[] = {"real", "nominal", "samples", NULL};
+    int word;
+    if (!parse_word(value, times, &word))
+        return false;
+    args->conv.time = (conv_time)(word + CONV_TIME_REAL);
+    return true;
+}
+
+/* "A..B", or "A" with B in the next argument. */
+static bool
+take_between(arguments *args, const char *value)
+{
+    const char *end;
+    if (!parse_time(value, &end, &args->conv.from_us))
+        return false;
+    if (strncmp(end, "..", 2) == 0)
+        end += 2;
+    else if (*end == '\0' && optind < args->argc)
+        end = args->argv[optind++];
+    else
+        return false;
+    return parse_time(end, &end, &args->conv.to_us) && *end == '\0';
+}
+
+static bool
+take_lines(arguments *args, const char *value)
+{
+    (void)value;
+    args->conv.level = CONV_LEVEL_LINE;
+    return true;
+}
+
+static bool
+take_functions(arguments *args, const char *value)
+{
+    (void)value;
+    args->conv.level = CONV_LEVEL_FUNCTION;
+    return true;
+}
+
+static bool
+take_max_depth(arguments *args, const char *value)
+{
+    long number;
+    if (!parse_number(value, 1, INT32_MAX, &number))
+        return false;
+    args->conv.max_depth = (uint32_t)number;
+    return true;
+}
+
+static bool
+take_level(arguments *args, const char *value)
+{
+    long number;
+    if (!parse_number(value, 1, 22, &number))
+        return false;
+    args->conv.zstd_level = (int)number;
+    return true;
+}
+
+static bool
+take_compression(arguments *args, const char *value)
+{
+    static const char *const methods[] = {"zstd", "none", NULL};
+    return parse_word(value, methods, &args->conv.no_compression);
+}
+
+static bool
+take_list(arguments *args, const char *value)
+{
+    (void)value;
+    args->action = ARG_LIST;
+    return true;
+}
+
+static bool
+take_info(arguments *args, const char *value)
+{
+    (void)value;
+    args->action = ARG_INFO;
+    return true;
+}
+
+static bool
+take_verify(arguments *args, const char *value)
+{
+    (void)value;
+    args->action = ARG_VERIFY;
+    return true;
+}
+
+static const row rows[] = {
+    {"to", 't', "TARGET", "what to write; else the suffix of OUTPUT says it",
+     take_to},
+    {"output", 'o', "OUTPUT", "default: beside FILE; '-': standard output",
+     take_output},
+    {"force", 'f', NULL, "replace an existing OUTPUT", take_force},
+    {"between", 0, "A..B", "samples of this time only: 2.5s, 300ms, 1m",
+     take_between},
+    {"lines", 0, NULL, "stacks are made of lines", take_lines},
+    {"functions", 0, NULL, "stacks are made of functions", take_functions},
+    {"max-depth", 0, "N", "deeper stacks lose their middle", take_max_depth},
+    {"time", 0, "WHAT", "numbers are real or nominal time, or samples",
+     take_time},
+    {"style", 0, "STYLE", "stock: byte by byte as CPython 3.15", take_style},
+    {"level", 0, "N", "of compression, 1 to 22 (bin)", take_level},
+    {"compression", 0, "HOW", "zstd or none (bin)", take_compression},
+    {"list", 0, NULL, "the targets and the programs that open them", take_list},
+    {"info", 0, NULL, "print what FILE holds", take_info},
+    {"verify", 0, NULL, "check that FILE is whole", take_verify},
+    {"quiet", 'q', NULL, "no progress and no notes", take_quiet},
+};
+
+enum { N_ROWS = sizeof rows / sizeof *rows, FIRST_ROW = 256 };
+
+/* ---- the command line ---- */
+
+static void
+print_help(void)
+{
+    const conv_target_info *target;
+    fputs(usage, stdout);
+    for (size_t i = 0; (target = conv_target_get(i)); i++)
+        printf("%s%s", i ? ", " : "", target->name);
+    fputs(" (see --list).\n\n", stdout);
+    for (size_t i = 0; i < N_ROWS; i++) {
+        const row *r = &rows[i];
+        char text[40];
+        snprintf(text, sizeof text, "%s%s%s", r->name, r->argument ? " " : "",
+                 r->argument ? r->argument : "");
+        if (r->letter)
+            printf("  -%c, --%-20s %s\n", r->letter, text, r->help);
+        else
+            printf("      --%-20s %s\n", text, r->help);
+    }
+    fputs("  -h, --help    -V, --version\n", stdout);
+}
+
+/* What getopt_long() wants, made from the rows. */
+typedef struct getopt_tables {
+    struct option longs[N_ROWS + 3];
+    char shorts[2 * N_ROWS + 4];
+} getopt_tables;
+
+static void
+fill_tables(getopt_tables *tables)
+{
+    size_t n = 0;
+    tables->shorts[n++] = ':'; /* a missing value is not '?' */
+    for (size_t i = 0; i < N_ROWS; i++) {
+        const row *r = &rows[i];
+        tables->longs[i] = (struct option){
+            r->name, r->argument ? required_argument : no_argument, NULL,
+            (int)i + FIRST_ROW};
+        if (!r->letter)
+            continue;
+        tables->shorts[n++] = (char)r->letter;
+        if (r->argument)
+            tables->shorts[n++] = ':';
+    }
+    tables->longs[N_ROWS] = (struct option){"help", no_argument, NULL, 'h'};
+    tables->longs[N_ROWS + 1] =
+        (struct option){"version", no_argument, NULL, 'V'};
+    tables->shorts[n++] = 'h';
+    tables->shorts[n++] = 'V';
+}
+
+static pr_code fail_usage(pr_err *, const char *, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static pr_code
+fail_usage(pr_err *err, const char *format, ...)
+{
+    char what[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "%s", what);
+    pr_err_hint(err, "try 'pyconv --help'");
+    return PR_USAGE;
+}
+
+static pr_code
+take_row(arguments *args, const row *r, const char *value, pr_err *err)
+{
+    if (r->take(args, value))
+        return PR_OK;
+    pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is wrong for --%s %s",
+               value, r->name, r->argument);
+    pr_err_hint(err, "--%s: %s", r->name, r->help);
+    return PR_USAGE;
+}
+
+static size_t
+row_of(int option)
+{
+    size_t i = 0;
+    if (option >= FIRST_ROW)
+        return (size_t)option - FIRST_ROW;
+    while (i + 1 < N_ROWS && rows[i].letter != option)
+        i++;
+    return i;
+}
+
+static pr_code
+take_option(arguments *args, int option, pr_err *err)
+{
+    switch (option) {
+    case 'h':
+        print_help();
+        return PR_END;
+    case 'V':
+        puts("pyconv " PYREC_VERSION);
+        return PR_END;
+    case '?':
+        return fail_usage(err, "unknown option '%s'", args->argv[optind - 1]);
+    case ':':
+        return fail_usage(err, "option '%s' needs a value",
+                          args->argv[optind - 1]);
+    default:
+        return take_row(args, &rows[row_of(option)], optarg, err);
+    }
+}
+
+/* Is what is given what the action needs? */
+static pr_code
+check_action(arguments *args, pr_err *err)
+{
+    size_t n = args->n_inputs;
+    if (args->action == ARG_LIST)
+        return n || args->target || args->output
+                   ? fail_usage(err, "--list takes no file")
+                   : PR_OK;
+    if (n == 0)
+        return fail_usage(err, "no file given");
+    if (args->action != ARG_CONVERT && (n > 1 || args->target || args->output))
+        return fail_usage(err, "--info and --verify take one file, no target "
+                               "and no output");
+    if (args->action != ARG_CONVERT || args->target)
+        return PR_OK;
+    const conv_target_info *target =
+        args->output ? conv_target_of_output(args->output) : NULL;
+    if (!target) {
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no target given");
+        pr_err_hint(err, "--to TARGET; 'pyconv --list' names the targets");
+        return PR_USAGE;
+    }
+    args->target = target->name;
+    return PR_OK;
+}
+
+pr_code
+arg_parse(int argc, char **argv, arguments *ret, pr_err *err)
+{
+    getopt_tables tables = {0};
+    arguments args = {.conv = CONV_OPTS_INIT, .argv = argv, .argc = argc};
+    fill_tables(&tables);
+    for (int c; (c = getopt_long(argc, argv, tables.shorts, tables.longs,
+                                 NULL)) != -1;) {
+        pr_code rc = take_option(&args, c, err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    args.input = (const char *const *)(argv + optind);
+    args.n_inputs = (size_t)(argc - optind);
+    *ret = args;
+    return check_action(ret, err);
+}

@@ -1,0 +1,32 @@
+/*
+ * arguments.h - the command line of pyconv.
+ */
+#ifndef CONVERTER_ARGUMENTS_H
+#define CONVERTER_ARGUMENTS_H
+
+#include <pyrec/convert.h>
+#include <stdbool.h>
+
+typedef enum arg_action {
+    ARG_CONVERT,
+    ARG_INFO,
+    ARG_VERIFY,
+    ARG_LIST
+} arg_action;
+
+typedef struct arguments {
+    arg_action action;
+    const char *target, *output; /* NULL: not given */
+    conv_opts conv;
+    bool quiet;
+    const char *const *input; /* in argv */
+    size_t n_inputs;
+    char *const *argv; /* while they are parsed */
+    int argc;
+} arguments;
+
+/* PR_OK to go on; PR_END when help or version is printed and nothing is left
+ * to do; PR_USAGE with the reason in *err. */
+pr_code arg_parse(int argc, char **argv, arguments *ret, pr_err *err);
+
+#endif

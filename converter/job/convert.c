@@ -1,0 +1,342 @@
+/*
+ * convert.c - from files to a target: the sinks between, the output around.
+ */
+#include <pyrec/convert.h>
+
+#include "converter/input/source.h"
+#include "converter/model/filter.h"
+#include "converter/target/sqlite.h"
+#include "converter/target/table.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static const conv_target *const targets[] = {
+#define TARGET(name) &conv_##name,
+    CONV_TARGETS(TARGET)
+#undef TARGET
+};
+
+enum { N_TARGETS = sizeof targets / sizeof *targets };
+
+/* ---- the table of targets ---- */
+
+const conv_target_info *
+conv_target_get(size_t i)
+{
+    return i < N_TARGETS ? &targets[i]->info : NULL;
+}
+
+static bool
+ends_with(const char *text, const char *end, size_t n)
+{
+    size_t len = strlen(text);
+    return len > n && memcmp(text + len - n, end, n) == 0;
+}
+
+/* The length of the longest of the suffixes that the path ends with. */
+static size_t
+matching_suffix(const char *suffixes, const char *path)
+{
+    size_t longest = 0;
+    while (*suffixes) {
+        size_t n = strcspn(suffixes, " ");
+        if (n > longest && ends_with(path, suffixes, n))
+            longest = n;
+        suffixes += n + (suffixes[n] == ' ');
+    }
+    return longest;
+}
+
+const conv_target_info *
+conv_target_of_output(const char *path)
+{
+    const conv_target_info *best = NULL;
+    size_t longest = 0;
+    for (size_t i = 0; i < N_TARGETS; i++) {
+        size_t n = matching_suffix(targets[i]->info.suffixes, path);
+        if (n > longest) {
+            longest = n;
+            best = &targets[i]->info;
+        }
+    }
+    return best;
+}
+
+static pr_code
+find_target(const char *name, const conv_target **ret, pr_err *err)
+{
+    char names[200];
+    size_t n = 0;
+    for (size_t i = 0; i < N_TARGETS; i++) {
+        if (strcmp(targets[i]->info.name, name) == 0) {
+            *ret = targets[i];
+            return PR_OK;
+        }
+        if (n < sizeof names)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
+                                  i ? ", " : "", targets[i]->info.name);
+    }
+    pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "there is no target '%s'", name);
+    pr_err_hint(err, "one of %s", names);
+    return PR_USAGE;
+}
+
+/* ---- options ---- */
+
+static pr_code
+find_style(const char *name, conv_style *ret, pr_err *err)
+{
+    static const char *const names[CONV_STYLES] = {[CONV_STYLE_STOCK] =
+                                                       "stock"};
+    *ret = CONV_STYLE_OWN;
+    if (!name)
+        return PR_OK;
+    for (int i = 1; i < CONV_STYLES; i++)
+        if (strcmp(names[i], name) == 0) {
+            *ret = (conv_style)i;
+            return PR_OK;
+        }
+    return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "there is no style '%s'",
+                   name);
+}
+
+/* An option that only some targets have: given, and does the target have it? */
+typedef struct choice {
+    bool given, taken;
+    const char *what;
+} choice;
+
+static pr_code
+check_taken(const conv_target *t, const conv_opts *o, conv_style style,
+            pr_err *err)
+{
+    const choice choices[] = {
+        {style != CONV_STYLE_OWN, t->styles >> style & 1, "such style"},
+        {o->level != CONV_LEVEL_DEFAULT, t->takes & CONV_TAKES_LEVEL,
+         "choice of lines or functions"},
+        {o->time != CONV_TIME_DEFAULT, t->times != 0, "choice of time"},
+        {o->time != CONV_TIME_DEFAULT, t->times >> o->time & 1,
+         "such time: it holds samples besides the time"},
+        {o->max_depth != 0, t->takes & CONV_TAKES_MAX_DEPTH, "greatest depth"},
+        {o->zstd_level || o->no_compression, t->takes & CONV_TAKES_COMPRESSION,
+         "compression"},
+    };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (choices[i].given && !choices[i].taken)
+            return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                           "target '%s' has no %s", t->info.name,
+                           choices[i].what);
+    return PR_OK;
+}
+
+/* Check the options and decide what they leave open. */
+static pr_code
+plan_job(const conv_target *target, const conv_opts *opts, const char *source,
+         conv_job *job, pr_err *err)
+{
+    conv_style style;
+    pr_code rc = find_style(opts->style, &style, err);
+    if (rc == PR_OK)
+        rc = check_taken(target, opts, style, err);
+    if (rc != PR_OK)
+        return rc;
+    bool stock = style == CONV_STYLE_STOCK;
+    if (stock &&
+        (opts->level != CONV_LEVEL_DEFAULT || opts->time != CONV_TIME_DEFAULT))
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "the stock style has its own level and time");
+    if (opts->from_us >= opts->to_us)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "the range of time is empty");
+    *job = (conv_job){.opts = opts,
+                      .source = source,
+                      .style = style,
+                      .level = opts->level,
+                      .time = opts->time};
+    if (job->level == CONV_LEVEL_DEFAULT)
+        job->level = stock ? CONV_LEVEL_LINE : target->level;
+    if (job->time == CONV_TIME_DEFAULT)
+        job->time = stock ? CONV_TIME_SAMPLES : target->time;
+    return PR_OK;
+}
+
+/* ---- model ---- */
+
+/* Codes of conv_sources_feed(); with PR_CUT and PR_DAMAGED there is a model. */
+static pr_code
+build_model(conv_sources *sources, const conv_job *job, conv_model **ret,
+            pr_err *err)
+{
+    const conv_model_opts how = {.level = job->level,
+                                 .time = job->time,
+                                 .no_first_lines =
+                                     job->style == CONV_STYLE_STOCK};
+    conv_model *model;
+    pr_sink *filter;
+    uint64_t samples;
+    pr_code rc = conv_model_new(&how, &model, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = conv_filter_new(conv_model_sink(model), &filter, err);
+    if (rc == PR_OK)
+        rc =
+            conv_sources_feed(sources, job->opts, filter, false, &samples, err);
+    if (rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED)
+        *ret = model;
+    else
+        conv_model_free(model);
+    return rc;
+}
+
+/* A later failure counts more than missing input. */
+static pr_code
+then(pr_code had, pr_code rc, pr_err *err, const pr_err *later)
+{
+    if (rc == PR_OK)
+        return had;
+    if (err)
+        *err = *later;
+    return rc;
+}
+
+static pr_code
+write_model(conv_sources *sources, const conv_target *target, conv_job *job,
+            conv_report *report, pr_err *err)
+{
+    conv_model *model = NULL;
+    pr_code had = build_model(sources, job, &model, err);
+    if (!model)
+        return had;
+    job->model = model;
+    job->time = model->opts.time;
+    pr_err later = PR_ERR_INIT;
+    pr_code rc = target->write(job, &later);
+    *report = (conv_report){.samples = model->samples,
+                            .names_changed = job->names_changed,
+                            .unobserved_us = model->unobserved_us};
+    conv_model_free(model);
+    return then(had, rc, err, &later);
+}
+
+/* ---- without a model ---- */
+
+static pr_code
+write_sink(conv_sources *sources, const conv_target *target, conv_job *job,
+           conv_report *report, pr_err *err)
+{
+    pr_sink *sink;
+    pr_code rc =
+        target->is_profile ? conv_sources_check_rewrite(sources, err) : PR_OK;
+    if (rc == PR_OK)
+        rc = target->open(job, &sink, err);
+    if (rc != PR_OK)
+        return rc;
+    return conv_sources_feed(sources, job->opts, sink, target->is_profile,
+                             &report->samples, err);
+}
+
+/* ---- interface ---- */
+
+/* An input stays as it is, even with force. */
+static pr_code
+refuse_input(const char *const *input, size_t n, const char *output,
+             pr_err *err)
+{
+    struct stat out, in;
+    if (strcmp(output, "-") == 0 || stat(output, &out) != 0)
+        return PR_OK;
+    for (size_t i = 0; i < n; i++) {
+        if (stat(input[i], &in) != 0 || in.st_dev != out.st_dev ||
+            in.st_ino != out.st_ino)
+            continue;
+        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
+                   "the output '%s' is the input '%s'", output, input[i]);
+        pr_err_hint(err, "give another name with -o");
+        return PR_USAGE;
+    }
+    return PR_OK;
+}
+
+/* Commit what was made, or leave nothing. */
+static pr_code
+end_output(pr_code rc, const char *output, conv_job *job, conv_report *report,
+           conv_report *ret, pr_err *err)
+{
+    if (rc != PR_OK && rc != PR_CUT && rc != PR_DAMAGED) {
+        conv_out_abort(job->out);
+        if (rc == PR_IO)
+            pr_err_wrap(err, "cannot make '%s'", output);
+        return rc;
+    }
+    pr_err later = PR_ERR_INIT;
+    pr_code committed = conv_out_commit(job->out, &later);
+    report->delivered = committed == PR_OK;
+    if (report->delivered && ret)
+        *ret = *report;
+    return then(rc, committed, err, &later);
+}
+
+pr_code
+conv_run(const char *const *input, size_t n, const char *target_name,
+         const char *output, const conv_opts *opts, conv_report *ret,
+         pr_err *err)
+{
+    const conv_target *target;
+    conv_sources *sources;
+    conv_job job;
+    conv_report report = {.delivered = 0};
+    if (ret)
+        *ret = report;
+    pr_code rc = find_target(target_name, &target, err);
+    if (rc == PR_OK)
+        rc = plan_job(target, opts, input[0], &job, err);
+    if (rc == PR_OK)
+        rc = refuse_input(input, n, output, err);
+    if (rc == PR_OK)
+        rc = conv_sources_open(input, n, &sources, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = conv_out_open(output, opts->force, target->by_path, &opts->unfinished,
+                       &job.out, err);
+    if (rc != PR_OK) {
+        conv_sources_free(sources);
+        return rc;
+    }
+    rc = (target->open ? write_sink : write_model)(sources, target, &job,
+                                                   &report, err);
+    conv_sources_free(sources);
+    return end_output(rc, output, &job, &report, ret, err);
+}
+
+pr_code
+conv_to_memory(const char *input, const conv_opts *opts, sqlite3 **ret,
+               pr_err *err)
+{
+    conv_sources *sources;
+    conv_model *model = NULL;
+    conv_job job;
+    pr_code rc = plan_job(&conv_sqlite, opts, input, &job, err);
+    if (rc == PR_OK)
+        rc = conv_sources_open(&input, 1, &sources, err);
+    if (rc != PR_OK)
+        return rc;
+    pr_code had = build_model(sources, &job, &model, err);
+    conv_sources_free(sources);
+    if (!model)
+        return had;
+    job.model = model;
+    sqlite3 *database = NULL;
+    pr_err later = PR_ERR_INIT;
+    if (sqlite3_open(":memory:", &database) == SQLITE_OK)
+        rc = conv_sqlite_fill(database, &job, &later);
+    else
+        rc = PR_FAIL(&later, PR_NOMEM, 0, PR_NO_OFFSET, "database in memory");
+    conv_model_free(model);
+    if (rc == PR_OK)
+        *ret = database;
+    else
+        sqlite3_close(database);
+    return then(had, rc, err, &later);
+}
