@@ -5,7 +5,6 @@
 
 #include "recorder/quote.h"
 #include "recorder/sample/prove.h"
-#include "recorder/sample/tick.h"
 #include <base/base.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -368,8 +367,7 @@ look(rec_unwinder *unwinder, pr_sink *sink, pr_err *err)
     const uint64_t period_us = PAUSE_NS / 1000;
     pr_code code = introduce_all(unwinder, err);
     for (int i = 0; i < TRIES && code == PR_OK; i++) {
-        code = rec_unwinder_tick(unwinder, (uint64_t)i * period_us, period_us,
-                                 err);
+        code = rec_unwinder_tick(unwinder, (uint64_t)i * period_us, err);
         if (code == PR_OK)
             code = rec_tick_flush(unwinder, err);
         if (code != PR_OK || rec_dump_is_whole(sink))

@@ -601,7 +601,7 @@ check(const rec_options *options)
 {
     pr_err err = PR_ERR_INIT;
     rec_target t;
-    if (rec_is_python(options->pid, &t, &err) != PR_OK)
+    if (rec_target_identify(options->pid, &t, &err) != PR_OK)
         return fail(&err, options);
     printf("%d is CPython %u.%u.%u%s, %s\n", (int)t.pid, t.python[0],
            t.python[1], t.python[2], t.free_threaded ? " (free-threaded)" : "",

@@ -5,7 +5,7 @@
 
 #include "recorder/linux/clock.h"
 #include "recorder/queue.h"
-#include "recorder/sample/tick.h"
+#include "recorder/sample/unwinder_internal.h"
 #include <pyrec/version.h>
 
 #include <inttypes.h>
@@ -291,7 +291,7 @@ tell_end(rec_record *r, const rec_report *t, pr_err *err)
 {
     rec_tick_count(r->unwinder, PR_COUNT_CHILDREN, r->children_seen);
     rec_tick_count(r->unwinder, PR_COUNT_CHILDREN_GONE, r->children_gone);
-    pr_code code = rec_unwinder_tell_counts(r->unwinder, err);
+    pr_code code = rec_unwinder_emit_counts(r->unwinder, err);
     if (code == PR_OK)
         code = tell_policy(r, t, err);
     if (code == PR_OK && r->children[0])
@@ -431,9 +431,10 @@ rec_record_start(const rec_options *options, pid_t pid, const char *output,
     if (code == PR_OK)
         code = rec_unwinder_open(pid, &options->unwinder, r->queue,
                                  &r->unwinder, err);
-    r->start_ns = rec_now_ns();
-    if (code == PR_OK)
+    if (code == PR_OK) {
+        r->start_ns = rec_unwinder_start_ns(r->unwinder);
         code = start_writing(r, output, err);
+    }
     if (code == PR_OK)
         code = start_sampling(r, err);
     if (code != PR_OK) {

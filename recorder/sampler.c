@@ -5,7 +5,7 @@
 
 #include "recorder/linux/clock.h"
 #include "recorder/queue.h"
-#include "recorder/sample/tick.h"
+#include "recorder/sample/unwinder_internal.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -251,7 +251,7 @@ static pr_code
 flush(rec_sampler *s, uint64_t now_us)
 {
     s->flushed_us = now_us;
-    pr_code code = rec_unwinder_tell_counts(s->unwinder, &s->error);
+    pr_code code = rec_unwinder_emit_counts(s->unwinder, &s->error);
     if (code == PR_OK)
         code = rec_queue_tick(s->queue, now_us, &s->error);
     return code;
@@ -483,7 +483,6 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     s->policy = "other";
     pthread_mutex_init(&s->ending, NULL);
     s->error = (pr_err)PR_ERR_INIT;
-    rec_tick_set_start(unwinder, opts->start_ns);
     pr_code code = rec_tick_prepare(unwinder, err);
     if (code == PR_OK)
         code = make_seats(s, err);

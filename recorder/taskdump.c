@@ -20,7 +20,8 @@ typedef struct taskdump {
     rec_runtime runtime;
     rec_asyncio asyncio;
     rec_tasks tasks;
-    pr_sink *names; /* strings and frames that were told */
+    pr_sink *dump; /* keeps strings and frames */
+    rec_name_table names;
     rec_codes *codes;
 } taskdump;
 
@@ -61,7 +62,7 @@ write_text_task(taskdump *d, const rec_task *t)
     for (size_t i = 0; i < t->n_calls; i++) {
         uint32_t frame;
         if (frame_of(d, &t->call[i], &frame))
-            rec_dump_write_frame(d->names, frame);
+            rec_dump_write_frame(d->dump, frame);
     }
     for (size_t i = 0; i < t->n_parents; i++) {
         const rec_task *parent = rec_tasks_find(&d->tasks, t->parent[i]);
@@ -106,7 +107,7 @@ write_json_task(taskdump *d, const rec_task *t)
             continue;
         fputs(before, d->to);
         before = ",";
-        rec_dump_write_frame(d->names, frame);
+        rec_dump_write_frame(d->dump, frame);
     }
     fputs("],\"awaited_by\":[", d->to);
     for (size_t i = 0; i < t->n_parents; i++)
@@ -139,10 +140,11 @@ read_all(taskdump *d, pr_err *err)
         code = rec_tasks_read(&d->asyncio, l, &d->memory, d->runtime.address,
                               false, &d->tasks, err);
     if (code == PR_OK)
-        code = rec_dump_new(d->to, d->json, &d->names, err);
-    if (code == PR_OK)
-        code = rec_codes_new(l, d->names, false, &d->codes, err);
-    return code;
+        code = rec_dump_new(d->to, d->json, &d->dump, err);
+    if (code != PR_OK)
+        return code;
+    rec_name_table_init(&d->names, d->dump);
+    return rec_codes_new(l, &d->names, false, &d->codes, err);
 }
 
 static pr_code
@@ -170,8 +172,9 @@ rec_taskdump_process(pid_t pid, FILE *to, bool json, pr_err *err)
     if (code == PR_OK)
         code = write_all(&d, err);
     rec_codes_free(d.codes);
-    if (d.names)
-        d.names->ops->abort(d.names);
+    rec_name_table_release(&d.names);
+    if (d.dump)
+        d.dump->ops->abort(d.dump);
     rec_tasks_release(&d.tasks);
     rec_memory_release(&d.memory);
     rec_process_release(&d.process);

@@ -32,6 +32,26 @@ pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size)
 }
 
 pr_code
+pr_opts_take(void *to, size_t size, const void *from, pr_err *err)
+{
+    size_t given;
+    if (!from)
+        return PR_OK;
+    memcpy(&given, from, sizeof given);
+    if (given <= sizeof given)
+        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                       "the size of the options is not set");
+    const uint8_t *bytes = from;
+    for (size_t i = size; i < given; i++)
+        if (bytes[i])
+            return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+                           "an option that this version does not know");
+    memcpy(to, from, given < size ? given : size);
+    memcpy(to, &size, sizeof size);
+    return PR_OK;
+}
+
+pr_code
 pr_fail_to_create(const char *path, int sys, pr_err *err)
 {
     pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot create '%s'", path);

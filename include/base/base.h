@@ -16,6 +16,12 @@
  * as before and false is returned. */
 bool pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size);
 
+/* Take a caller's options.  *to, of `size` bytes, holds the defaults; both begin
+ * with a size_t that is the size of the struct, and `from` may be that of an
+ * older or a newer version.  Fields that `from` lacks keep their defaults; what
+ * it has beyond `size` must be zero.  `from` may be NULL.  PR_USAGE. */
+pr_code pr_opts_take(void *to, size_t size, const void *from, pr_err *err);
+
 /* PR_IO: a file cannot be created, with the errno `sys` and what may help. */
 pr_code pr_fail_to_create(const char *path, int sys, pr_err *err);
 

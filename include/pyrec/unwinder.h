@@ -1,9 +1,28 @@
 /*
- * unwinder.h - look at a running CPython and tell a sink what it does.
+ * unwinder.h - sample the threads of a running CPython into a sink.
  *
- * Reads the memory of CPython 3.11 to 3.15, with a GIL or without; nothing is
+ * Reads the memory of CPython 3.11 to 3.15, with or without a GIL.  Nothing is
  * written into the target and it is never stopped, unless the options say so.
- * How a sample is proven, and what is lost, is spec/sampling.md.
+ * spec/sampling.md says how a sample is proven and what counts as lost.
+ *
+ *     rec_unwinder_open(pid, NULL, sink, &unwinder, &err);
+ *     while (...)                                   one call a tick
+ *         rec_unwinder_tick(unwinder, now_us(), &err);
+ *     rec_unwinder_emit_counts(unwinder, &err);     and what is pending
+ *     rec_unwinder_free(unwinder);
+ *
+ * Threads    one thread at a time uses an unwinder; different unwinders are
+ *            independent.  It may be another thread each time, but with
+ *            REC_BLOCKING one thread makes all ticks and frees the unwinder:
+ *            ptrace(2) ties a traced thread to the thread that traces it.
+ * Ownership  the caller owns the sink and keeps it until rec_unwinder_free();
+ *            the unwinder calls neither start, finish nor abort of it.
+ *            Pointers that a function returns are valid until
+ *            rec_unwinder_free().
+ * Options    structs that begin with `size` may grow: initialise them with
+ *            their _INIT macro, and a library that knows fewer fields refuses
+ *            the ones that it does not know and that are not zero.
+ * Errors     the first failure is recorded in *err (error.h); err may be NULL.
  */
 #ifndef PYREC_UNWINDER_H
 #define PYREC_UNWINDER_H
@@ -19,15 +38,15 @@ typedef struct rec_unwinder rec_unwinder; /* opaque */
 
 typedef enum rec_strategy {
     REC_AUTO = 0,      /* co-located, with the fallbacks of spec/sampling.md */
-    REC_COLOCATED = 1, /* as auto, but what is not proven is lost */
-    REC_REMOTE = 2,    /* from another CPU, validated, never proven */
-    REC_BLOCKING = 3   /* the target stands still while it is read */
+    REC_COLOCATED = 1, /* as REC_AUTO, but an unproven sample is lost */
+    REC_REMOTE = 2,    /* from another CPU: validated, never proven */
+    REC_BLOCKING = 3   /* the target is stopped while it is read */
 } rec_strategy;
 
 typedef enum rec_threads {
     REC_THREADS_ALL = 0,
-    REC_THREADS_MAIN = 1, /* of each interpreter */
-    REC_THREADS_GIL = 2   /* the holder of each GIL; needs one */
+    REC_THREADS_MAIN = 1, /* the main thread of each interpreter */
+    REC_THREADS_GIL = 2   /* the holder of each GIL; needs a GIL */
 } rec_threads;
 
 typedef enum rec_cache {
@@ -37,8 +56,8 @@ typedef enum rec_cache {
 
 typedef enum rec_async {
     REC_ASYNC_OFF = 0,
-    REC_ASYNC_RUNNING = 1,
-    REC_ASYNC_ALL = 2
+    REC_ASYNC_RUNNING = 1, /* tasks that a thread runs */
+    REC_ASYNC_ALL = 2      /* waiting tasks too */
 } rec_async;
 
 typedef struct rec_unwinder_opts {
@@ -50,33 +69,38 @@ typedef struct rec_unwinder_opts {
     pr_mode mode;       /* which threads' samples are kept */
     uint32_t max_depth; /* frames of a stack; 0: 4096 */
     uint8_t keep_idle;  /* 1: keep threads that do not match the mode */
-    uint8_t native;     /* 1: <native> frames at C borders */
+    uint8_t native;     /* 1: <native> frames at borders of C code */
     uint8_t gc;         /* 1: <GC> frames while a collection runs */
     uint8_t opcodes;    /* 1: the opcode of each frame */
     uint8_t gc_events;  /* 1: collections as events (3.15) */
+    uint64_t start_ns;  /* CLOCK_MONOTONIC at time 0 of the samples; 0: when
+                         * rec_unwinder_open() returns */
 } rec_unwinder_opts;
 
-#define REC_UNWINDER_OPTS_INIT                                                 \
-    {                                                                          \
-        sizeof(rec_unwinder_opts), REC_AUTO, REC_THREADS_ALL,                  \
-            REC_CACHE_READ_ONLY, REC_ASYNC_OFF, PR_MODE_WALL, 0, 0, 0, 1, 0, 0 \
+#define REC_UNWINDER_OPTS_INIT                                               \
+    {                                                                        \
+        sizeof(rec_unwinder_opts), REC_AUTO, REC_THREADS_ALL,                \
+            REC_CACHE_READ_ONLY, REC_ASYNC_OFF, PR_MODE_WALL, 0, 0, 0, 1, 0, \
+            0, 0                                                             \
     }
 
-/* What the target is. */
+/* What a target is. */
 typedef struct rec_target {
     pid_t pid;
-    uint8_t python[3];
+    uint8_t python[3]; /* major, minor, micro */
     uint8_t free_threaded;
-    uint64_t runtime; /* address of _PyRuntime */
-    char runtime_path[256];
+    uint64_t runtime;       /* address of _PyRuntime in the target */
+    char runtime_path[256]; /* of the file that holds it, as the target sees
+                             * it; NUL-terminated, a longer path is cut */
 } rec_target;
 
-/* Names as CPython 3.15 RemoteUnwinder.get_stats(). */
+/* Cumulative; the names are those of CPython 3.15 RemoteUnwinder.get_stats()
+ * (Modules/_remote_debugging/module.c). */
 typedef struct rec_stats {
     uint64_t total_samples;
     uint64_t frame_cache_hits, frame_cache_misses, frame_cache_partial_hits;
     uint64_t frames_read_from_cache, frames_read_from_memory;
-    uint64_t memory_reads, memory_bytes_read;
+    uint64_t memory_reads, memory_bytes_read; /* system calls, bytes */
     uint64_t code_object_cache_hits, code_object_cache_misses;
     uint64_t stale_cache_invalidations;
     uint64_t batched_read_attempts, batched_read_successes;
@@ -85,37 +109,57 @@ typedef struct rec_stats {
     uint64_t batched_read_segments_completed;
 } rec_stats;
 
-/* Attach.  PR_NO_PROCESS, PR_NOT_PYTHON (the message names what it is, and
- * its Python children), PR_DENIED (the message names the check that failed).
- * The sink gets strings, frames, threads and deltas from now on; start() and
- * the end of it stay the caller's. */
+/* Attach to process `pid`.  `opts` may be NULL; it is copied.  On success *ret
+ * is the caller's to free; on failure it is untouched.
+ * PR_NO_PROCESS; PR_NOT_PYTHON (the message names what the process is, and its
+ * Python children); PR_DENIED (the message names the check that failed and what
+ * permits it); PR_USAGE (options that exclude each other, or that this Python
+ * does not have); PR_NOMEM. */
 pr_code rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts,
                           pr_sink *sink, rec_unwinder **ret, pr_err *err);
-void rec_unwinder_free(rec_unwinder *unwinder); /* takes NULL */
 
+/* Detach; the target runs on.  Samples that are pending are dropped: call
+ * rec_unwinder_emit_counts() first.  Takes NULL. */
+void rec_unwinder_free(rec_unwinder *unwinder);
+
+/* The present program of the process: an exec changes what is behind the
+ * pointer. */
 const rec_target *rec_unwinder_target(const rec_unwinder *unwinder);
 
-/* Sample all wanted threads once.  time_us: the moment this tick was due
- * (since start); period_us: the distance of ticks.  Samples of threads that
- * ran carry the moment they were read, those of threads that provably did not
- * run since the last tick carry time_us.  A thread that cannot be read
- * truthfully is counted as lost and costs the others nothing.
- * PR_OK; PR_NO_PROCESS when the target has ended; or the sink's error. */
-pr_code rec_unwinder_tick(rec_unwinder *unwinder, uint64_t time_us,
-                          uint64_t period_us, pr_err *err);
+/* CLOCK_MONOTONIC at time 0 of the samples. */
+uint64_t rec_unwinder_start_ns(const rec_unwinder *unwinder);
 
-/* Tell the sink the present counters of samples and losses. */
-pr_code rec_unwinder_tell_counts(rec_unwinder *unwinder, pr_err *err);
+/* Sample all wanted threads once.  time_us is when the tick was due, and does
+ * not go back from call to call.  A sample of a thread that may have run has
+ * the time at which it was read; a sample of a thread that provably did not run
+ * since the last tick has time_us.  Consecutive equal samples are kept back and
+ * emitted as one run.  A thread that cannot be read truthfully is counted as
+ * lost and costs the others nothing.
+ *
+ * The calling thread moves between the CPUs that it may use, to prove from the
+ * CPU of a target's thread that this one stands still; its affinity is restored
+ * before the call returns.  REC_REMOTE does not move it.
+ *
+ * PR_OK; PR_NO_PROCESS when the target has ended; PR_DENIED, PR_NOMEM, PR_IO;
+ * or the sink's error.  After a failure only rec_unwinder_free() follows. */
+pr_code rec_unwinder_tick(rec_unwinder *unwinder, uint64_t time_us,
+                          pr_err *err);
+
+/* Emit the pending samples, then the counters of samples and losses that
+ * changed.  PR_OK, PR_NOMEM or the sink's error. */
+pr_code rec_unwinder_emit_counts(rec_unwinder *unwinder, pr_err *err);
 
 void rec_unwinder_get_stats(const rec_unwinder *unwinder, rec_stats *ret);
 
-/* Is it a CPython this library knows?  PR_OK and *ret, or why not. */
-pr_code rec_is_python(pid_t pid, rec_target *ret, pr_err *err);
+/* Is it a CPython that this library knows?  PR_OK and *ret, or as
+ * rec_unwinder_open(); *ret is untouched on failure.  Thread-safe. */
+pr_code rec_target_identify(pid_t pid, rec_target *ret, pr_err *err);
 
-/* Children of pid, or all descendants, in order of pid.  The caller frees
- * *ret; *ret_n may be 0. */
-pr_code rec_child_pids(pid_t pid, int recursive, pid_t **ret, size_t *ret_n,
-                       pr_err *err);
+/* Children of `pid`, or all descendants if `recursive` is not 0, in ascending
+ * order.  The caller frees *ret with free(); *ret_n may be 0.  PR_NO_PROCESS,
+ * PR_NOMEM, PR_IO; *ret and *ret_n are untouched on failure.  Thread-safe. */
+pr_code rec_target_children(pid_t pid, int recursive, pid_t **ret,
+                            size_t *ret_n, pr_err *err);
 
 #ifdef __cplusplus
 }

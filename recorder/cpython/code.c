@@ -20,7 +20,6 @@
 #include "recorder/cpython/code.h"
 
 #include "recorder/cpython/linetable.h"
-#include "recorder/cpython/name_table.h"
 #include "recorder/cpython/object.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,7 +64,7 @@ typedef struct memo {
 
 struct rec_codes {
     const rec_layout *layout;
-    rec_name_table names;
+    rec_name_table *names;
     bool opcodes;
     entry *entry;
     size_t n_entries, cap_entries;
@@ -82,7 +81,7 @@ struct rec_codes {
 /* ---- life ---- */
 
 pr_code
-rec_codes_new(const rec_layout *layout, pr_sink *sink, bool opcodes,
+rec_codes_new(const rec_layout *layout, rec_name_table *names, bool opcodes,
               rec_codes **ret, pr_err *err)
 {
     rec_codes *c = calloc(1, sizeof *c);
@@ -91,7 +90,7 @@ rec_codes_new(const rec_layout *layout, pr_sink *sink, bool opcodes,
                        "no memory for the cache of code objects");
     c->layout = layout;
     c->opcodes = opcodes;
-    rec_name_table_init(&c->names, sink);
+    c->names = names;
     *ret = c;
     return PR_OK;
 }
@@ -134,7 +133,6 @@ rec_codes_free(rec_codes *c)
     free(c->memo);
     pr_table_release(&c->by_address);
     pr_table_release(&c->by_instruction);
-    rec_name_table_release(&c->names);
     free(c);
 }
 
@@ -283,8 +281,8 @@ read_name(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
                                   &bytes, &len, &why);
     if (is_bearable(code)) {
         e->degraded = true;
-        return rec_name_table_string(&c->names, unknown, sizeof unknown - 1,
-                                     ret, err);
+        return rec_name_table_string(c->names, unknown, sizeof unknown - 1, ret,
+                                     err);
     }
     if (code != PR_OK) {
         if (err)
@@ -292,7 +290,7 @@ read_name(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
         return code;
     }
     e->hash = pr_hash_seeded(bytes, len, e->hash);
-    code = rec_name_table_string(&c->names, bytes, len, ret, err);
+    code = rec_name_table_string(c->names, bytes, len, ret, err);
     free(bytes);
     return code;
 }
@@ -569,7 +567,7 @@ rec_codes_frame(rec_codes *c, const rec_code *code, uint64_t instr_ptr,
     }
     c->degraded += e->degraded;
     pr_frame frame = frame_at(e, unit, opcode);
-    pr_code r = rec_name_table_frame(&c->names, &frame, &key.memo.id, err);
+    pr_code r = rec_name_table_frame(c->names, &frame, &key.memo.id, err);
     if (r == PR_OK && !e->degraded)
         r = keep_memo(c, key.memo, hash, err);
     if (r == PR_OK)
@@ -587,10 +585,10 @@ rec_codes_synthetic(rec_codes *c, const char *file, const char *func,
                   .end_column = PR_NO_LINE,
                   .opcode = PR_NO_OPCODE};
     pr_code code =
-        rec_name_table_string(&c->names, file, strlen(file), &f.file, err);
+        rec_name_table_string(c->names, file, strlen(file), &f.file, err);
     if (code == PR_OK)
-        code = rec_name_table_string(&c->names, func, func_len, &f.func, err);
+        code = rec_name_table_string(c->names, func, func_len, &f.func, err);
     if (code == PR_OK)
-        code = rec_name_table_frame(&c->names, &f, ret, err);
+        code = rec_name_table_frame(c->names, &f, ret, err);
     return code;
 }

@@ -11,7 +11,7 @@
 #define RECORDER_CPYTHON_CODE_H
 
 #include "recorder/cpython/layout.h"
-#include <pyrec/sink.h>
+#include "recorder/cpython/name_table.h"
 
 typedef struct rec_codes rec_codes; /* opaque */
 
@@ -25,8 +25,10 @@ typedef struct rec_code {
     uint32_t index;         /* in the cache */
 } rec_code;
 
-pr_code rec_codes_new(const rec_layout *layout, pr_sink *sink, bool opcodes,
-                      rec_codes **ret, pr_err *err);
+/* New names go to `names`, which outlives the cache: ids of the sink last longer
+ * than a program. */
+pr_code rec_codes_new(const rec_layout *layout, rec_name_table *names,
+                      bool opcodes, rec_codes **ret, pr_err *err);
 void rec_codes_free(rec_codes *codes); /* takes NULL */
 
 /* Known code object at this address, or NULL: it is new, or it is time to read

@@ -59,20 +59,28 @@ rec_threads_find(const rec_threads_table *table, uint64_t tstate)
     return i == PR_TABLE_NONE ? NULL : table->live[i];
 }
 
-/* The thread ended, or its state belongs to another one: forget all but who
- * it was and what was counted. */
+/* The thread ended, or its state belongs to another one: forget all but what
+ * identifies it, what the sink has of it and its counts. */
 static void
 forget(rec_thread *t)
 {
     rec_sched_release(&t->sched);
     rec_data_stack_release(&t->source);
     rec_stack_release(&t->stack);
-    t->tstate = 0;
-    t->known = t->proven = t->pending = false;
-    t->wanted = t->vanished = t->dead = false;
-    t->shared = 0;
-    t->anchor = 0;
-    rec_sched_init(&t->sched, t->sched.keep_below);
+    rec_thread kept = {.tid = t->tid,
+                       .interp_id = t->interp_id,
+                       .is_main = t->is_main,
+                       .sink_id = t->sink_id,
+                       .ended_at = t->ended_at,
+                       .left = t->left,
+                       .name_len = t->name_len,
+                       .named_us = t->named_us,
+                       .last_us = t->last_us,
+                       .counts = t->counts,
+                       .listed_at = t->listed_at};
+    memcpy(kept.name, t->name, sizeof kept.name);
+    rec_sched_init(&kept.sched, t->sched.keep_below);
+    *t = kept;
 }
 
 static rec_thread *

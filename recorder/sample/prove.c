@@ -69,7 +69,7 @@ rec_sample_lose(rec_unwinder *u, rec_thread *t, pr_count_kind reason,
     t->known = false;
     t->wanted = false;
     rec_frame_cache_drop(t);
-    if (!u->silent)
+    if (!u->tick.silent)
         rec_count_add(&t->counts, reason, 1);
     return code;
 }
@@ -108,7 +108,7 @@ typedef struct found {
     uint8_t status;
 } found;
 
-/* The stack in u->fresh is the thread's now. */
+/* The stack in u->program.fresh is the thread's now. */
 static pr_code
 accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
        pr_err *err)
@@ -116,19 +116,19 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
     pr_code code = rec_emitter_settle_before(&u->emitter, t, err);
     if (code != PR_OK)
         return code;
-    count_frames(u, f->keep, u->fresh.n);
+    count_frames(u, f->keep, u->program.fresh.n);
     rec_stack old = t->stack;
-    t->stack = u->fresh;
-    u->fresh = old;
+    t->stack = u->program.fresh;
+    u->program.fresh = old;
     t->shared = f->keep < t->shared ? f->keep : t->shared;
-    t->epoch = u->epoch;
+    t->epoch = u->program.epoch;
     t->known = true;
     t->proven = kind != PR_COUNT_UNPROVEN;
     rec_frame_cache_drop(t); /* until it is written anew */
     t->truncated = f->omitted != 0;
     t->wanted = false;
     t->status = f->status;
-    if (u->silent)
+    if (u->tick.silent)
         return rec_emitter_introduce(&u->emitter, t, u->process.pid, err);
     if (!rec_status_matches(&u->opts, f->status))
         return PR_OK;
@@ -180,8 +180,8 @@ look_again(rec_unwinder *u, rec_thread *t, pr_code why, rec_sampled *ret,
            pr_err *err)
 {
     *ret = REC_SAMPLED;
-    if (why == PR_NAME && !u->exhausted) {
-        u->listed_ms = 0;
+    if (why == PR_NAME && !u->tick.exhausted) {
+        u->program.listed_ms = 0;
         *ret = REC_BROKEN;
         return PR_OK;
     }
@@ -195,13 +195,13 @@ rec_sample_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
 {
     rec_read r = {guard, REC_NO_PIECE, REC_NO_PIECE, {0}};
     if (guard)
-        r.before = rec_batch_add(&u->batch, guard, 4);
+        r.before = rec_batch_add(&u->program.batch, guard, 4);
     /* unguarded, the current frame read again shows what moved */
-    if (!rec_data_stack_add(&t->source, &u->runtime.layout, &u->batch, !guard,
-                            &r.shot))
+    if (!rec_data_stack_add(&t->source, &u->program.runtime.layout,
+                            &u->program.batch, !guard, &r.shot))
         return false;
     if (guard)
-        r.after = rec_batch_add(&u->batch, guard, 4);
+        r.after = rec_batch_add(&u->program.batch, guard, 4);
     *ret = r;
     return true;
 }
@@ -209,8 +209,8 @@ rec_sample_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
 static pr_code
 check_thread(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
 {
-    const uint8_t *tstate = rec_batch_bytes(&u->batch, r->shot.tstate);
-    if (tstate && rec_thread_matches(t, &u->runtime.layout, tstate))
+    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, r->shot.tstate);
+    if (tstate && rec_thread_matches(t, &u->program.runtime.layout, tstate))
         return PR_OK;
     return PR_FAIL(err, PR_NAME, 0, t->tstate, "thread is gone");
 }
@@ -219,16 +219,16 @@ static pr_code
 read_thread(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret,
             pr_err *err)
 {
-    rec_batch_reset(&u->batch);
+    rec_batch_reset(&u->program.batch);
     if (!rec_sample_add(u, t, guard, ret))
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
-    return rec_batch_read(&u->batch, err);
+    return rec_batch_read(&u->program.batch, err);
 }
 
 static uint64_t
 base_frame(const rec_unwinder *u, const uint8_t *tstate)
 {
-    uint32_t at = u->runtime.layout.tstate.base_frame;
+    uint32_t at = u->program.runtime.layout.tstate.base_frame;
     return at == REC_ABSENT ? 0 : rec_u64(tstate + at);
 }
 
@@ -236,20 +236,20 @@ static pr_code
 walk_and_decode(rec_unwinder *u, rec_thread *t, const rec_shot *shot,
                 uint64_t start, found *ret, pr_err *err)
 {
-    const uint8_t *tstate = rec_batch_bytes(&u->batch, shot->tstate);
+    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, shot->tstate);
     rec_walk walk = {start,
                      base_frame(u, tstate),
                      shot->outer_frame,
                      u->opts.gc ? u->table.interp[t->interp].gc_frame : 0,
-                     rec_frame_cache_get(t, &u->runtime.layout, tstate),
+                     rec_frame_cache_get(t, &u->program.runtime.layout, tstate),
                      &t->stack};
-    pr_code code =
-        rec_stack_walk(&u->walker, &u->batch, &t->source, &walk, err);
+    pr_code code = rec_stack_walk(&u->program.walker, &u->program.batch,
+                                  &t->source, &walk, err);
     if (code != PR_OK)
         return code;
-    return rec_stack_decode(&u->walker, &u->batch, &t->source, &t->stack,
-                            t->epoch == u->epoch, &u->fresh, &ret->keep,
-                            &ret->omitted, err);
+    return rec_stack_decode(&u->program.walker, &u->program.batch, &t->source,
+                            &t->stack, t->epoch == u->program.epoch,
+                            &u->program.fresh, &ret->keep, &ret->omitted, err);
 }
 
 /* Walk what was read of a thread that stood still.  3.12 sets its current
@@ -260,8 +260,8 @@ take_stack(rec_unwinder *u, rec_thread *t, rec_read *r, found *ret, pr_err *err)
 {
     pr_code code = check_thread(u, t, r, err);
     if (code == PR_OK)
-        code = rec_data_stack_follow(&t->source, &u->runtime.layout, &u->batch,
-                                     &r->shot, err);
+        code = rec_data_stack_follow(&t->source, &u->program.runtime.layout,
+                                     &u->program.batch, &r->shot, err);
     if (code != PR_OK)
         return code;
     code = walk_and_decode(u, t, &r->shot, r->shot.current_frame, ret, err);
@@ -281,25 +281,25 @@ take_stack(rec_unwinder *u, rec_thread *t, rec_read *r, found *ret, pr_err *err)
 static pr_code
 close_guard(rec_unwinder *u, rec_read *r, uint32_t calls, pr_err *err)
 {
-    if (u->batch.calls == calls)
+    if (u->program.batch.calls == calls)
         return PR_OK;
-    r->after = rec_batch_add(&u->batch, r->guard, 4);
-    return rec_batch_read(&u->batch, err);
+    r->after = rec_batch_add(&u->program.batch, r->guard, 4);
+    return rec_batch_read(&u->program.batch, err);
 }
 
 static uint32_t
 guard_word(const rec_unwinder *u, size_t piece)
 {
-    const uint8_t *p = rec_batch_bytes(&u->batch, piece);
+    const uint8_t *p = rec_batch_bytes(&u->program.batch, piece);
     return p ? rec_u32(p) : UINT32_MAX;
 }
 
 static bool
 guard_holds(const rec_unwinder *u, const rec_read *r)
 {
-    return u->cpu != REC_NO_CPU &&
-           guard_word(u, r->before) == (uint32_t)u->cpu &&
-           guard_word(u, r->after) == (uint32_t)u->cpu;
+    return u->tick.cpu != REC_NO_CPU &&
+           guard_word(u, r->before) == (uint32_t)u->tick.cpu &&
+           guard_word(u, r->after) == (uint32_t)u->tick.cpu;
 }
 
 /* A thread that held the GIL and ran since its last look was stopped by us:
@@ -319,8 +319,9 @@ add_cpu_state(rec_unwinder *u, rec_thread *t, found *f)
 static pr_code
 set_anchor(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
 {
-    const uint8_t *tstate = rec_batch_bytes(&u->batch, r->shot.tstate);
-    if (rec_frame_cache_set(t, &u->runtime.layout, u->process.pid, tstate))
+    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, r->shot.tstate);
+    if (rec_frame_cache_set(t, &u->program.runtime.layout, u->process.pid,
+                            tstate))
         return PR_OK;
     return PR_FAIL(err, PR_DENIED, errno, PR_NO_OFFSET,
                    "cannot write the anchor of thread %llu",
@@ -334,7 +335,8 @@ close_proof(rec_unwinder *u, rec_read *r, uint32_t calls, bool *ret_proven,
 {
     pr_code code = close_guard(u, r, calls, err);
     if (code == PR_OK)
-        *ret_proven = rec_own_switches() == u->switches && guard_holds(u, r);
+        *ret_proven =
+            rec_own_switches() == u->tick.switches && guard_holds(u, r);
     return code;
 }
 
@@ -356,7 +358,7 @@ accept_still(rec_unwinder *u, rec_thread *t, const rec_read *r, const found *f,
     if (code != PR_OK || u->opts.cache != REC_CACHE_ANCHOR)
         return code;
     code = set_anchor(u, t, r, err);
-    if (rec_own_switches() != u->switches)
+    if (rec_own_switches() != u->tick.switches)
         rec_frame_cache_drop(t); /* it may have run before the write */
     return code;
 }
@@ -368,9 +370,9 @@ rec_sample_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
     rec_read r = *read;
     t->sched.cpu = guard_word(u, r.before);
     *ret = REC_ELSEWHERE;
-    if (t->sched.cpu != (uint32_t)u->cpu)
+    if (t->sched.cpu != (uint32_t)u->tick.cpu)
         return PR_OK;
-    uint32_t calls = u->batch.calls;
+    uint32_t calls = u->program.batch.calls;
     found f = {0};
     pr_err why = PR_ERR_INIT;
     pr_code taken = take_stack(u, t, &r, &f, &why);
@@ -396,7 +398,7 @@ static bool
 is_at_rest(const rec_unwinder *u, const rec_thread *t)
 {
     return t->sched.asleep ||
-           (u->cpu != REC_NO_CPU && t->sched.cpu == (uint32_t)u->cpu);
+           (u->tick.cpu != REC_NO_CPU && t->sched.cpu == (uint32_t)u->tick.cpu);
 }
 
 static pr_code
@@ -462,7 +464,7 @@ rec_sample_stopped(rec_unwinder *u, rec_thread *t, pr_err *err)
     if (rec_is_fatal(code))
         return stop(t, &why, err);
     if (code != PR_OK) {
-        u->listed_ms = 0;
+        u->program.listed_ms = 0;
         return rec_sample_lose(u, t, reason_of(code), err);
     }
     if (t->sched.ran)
@@ -481,7 +483,7 @@ static void
 choose_starts(const rec_unwinder *u, const rec_thread *t, const rec_shot *shot,
               uint64_t start[2])
 {
-    const uint8_t *p = rec_batch_bytes(&u->batch, shot->again);
+    const uint8_t *p = rec_batch_bytes(&u->program.batch, shot->again);
     uint64_t first = shot->current_frame, again = p ? rec_u64(p) : first;
     size_t a = rec_data_stack_chunk(&t->source, 0, first, 1);
     size_t b = rec_data_stack_chunk(&t->source, 0, again, 1);
@@ -505,8 +507,8 @@ try_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, found *ret,
     if (code == PR_OK)
         code = check_thread(u, t, &r, err);
     if (code == PR_OK)
-        code = rec_data_stack_follow(&t->source, &u->runtime.layout, &u->batch,
-                                     &r.shot, err);
+        code = rec_data_stack_follow(&t->source, &u->program.runtime.layout,
+                                     &u->program.batch, &r.shot, err);
     if (code != PR_OK)
         return code;
     uint64_t start[2];
@@ -528,7 +530,8 @@ believes_remote(const rec_unwinder *u)
 {
     if (u->opts.strategy == REC_REMOTE)
         return true;
-    return u->opts.strategy != REC_COLOCATED && u->runtime.layout.minor >= 14;
+    return u->opts.strategy != REC_COLOCATED &&
+           u->program.runtime.layout.minor >= 14;
 }
 
 static pr_code
@@ -564,10 +567,10 @@ surely_runs(const rec_unwinder *u, rec_thread *t)
 {
     const rec_gil *gil = &u->table.interp[t->interp].gil;
     if (t->sched.ran)
-        t->ran_us = u->time_us;
+        t->ran_us = u->tick.time_us;
     return t->known && gil->address && gil->locked &&
            gil->holder == t->tstate && !t->sched.asleep &&
-           u->time_us - t->ran_us < RUNS_FOR_US;
+           u->tick.time_us - t->ran_us < RUNS_FOR_US;
 }
 
 pr_code
@@ -588,7 +591,7 @@ static bool
 is_runner(const rec_unwinder *u, const rec_thread *t)
 {
     const rec_interp *in = &u->table.interp[t->interp];
-    if (u->cpu == REC_NO_CPU || !t->rseq)
+    if (u->tick.cpu == REC_NO_CPU || !t->rseq)
         return false;
     return !in->gil.address || (in->gil.locked && in->gil.holder == t->tstate);
 }
@@ -597,7 +600,8 @@ uint32_t
 rec_sample_cpu(rec_unwinder *u, rec_thread *t)
 {
     uint32_t cpu;
-    if (rec_memory_read(&u->memory, t->rseq, &cpu, sizeof cpu, NULL) == PR_OK)
+    if (rec_memory_read(&u->program.memory, t->rseq, &cpu, sizeof cpu, NULL) ==
+        PR_OK)
         t->sched.cpu = cpu;
     return t->sched.cpu;
 }
@@ -606,8 +610,8 @@ rec_sample_cpu(rec_unwinder *u, rec_thread *t)
 static bool
 is_here(rec_unwinder *u, rec_thread *t)
 {
-    return t->sched.cpu == (uint32_t)u->cpu ||
-           rec_sample_cpu(u, t) == (uint32_t)u->cpu;
+    return t->sched.cpu == (uint32_t)u->tick.cpu ||
+           rec_sample_cpu(u, t) == (uint32_t)u->tick.cpu;
 }
 
 static pr_code
@@ -637,9 +641,9 @@ rec_sample(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
             return code;
     }
     code = look_quiet(u, t, ret, err);
-    if (code != PR_OK || *ret == REC_SAMPLED || !u->last)
+    if (code != PR_OK || *ret == REC_SAMPLED || !u->tick.last)
         return code;
-    if (*ret == REC_BROKEN && !u->exhausted)
+    if (*ret == REC_BROKEN && !u->tick.exhausted)
         return PR_OK;
     return look_remote(u, t, NULL, ret, err);
 }

@@ -6,52 +6,7 @@
 #ifndef RECORDER_SAMPLE_PROVE_H
 #define RECORDER_SAMPLE_PROVE_H
 
-#include "recorder/linux/ptrace_stop.h"
-#include "recorder/sample/gc_watch.h"
-#include "recorder/sample/run_emitter.h"
-#include "recorder/sample/task_emitter.h"
-#include <pyrec/unwinder.h>
-
-#define REC_NO_CPU (-1)
-
-/* What the parts of the unwinder share. */
-struct rec_unwinder {
-    rec_unwinder_opts opts;
-    pr_sink *sink;
-    rec_process process;
-    rec_memory memory;
-    rec_runtime runtime;
-    rec_codes *codes;
-    rec_threads_table table;
-    rec_emitter emitter;
-    rec_batch batch;
-    rec_walker walker;
-    rec_stack fresh;     /* scratch: the stack being decoded */
-    uint64_t generation; /* of code objects, over all interpreters */
-    uint64_t epoch;      /* changes when code objects may have gone */
-    uint64_t start_ns;   /* zero of the samples' clock */
-    uint64_t listed_ms, alive_ms;
-    uint64_t none; /* address of None, once an exc_value was found to be it */
-    rec_ptrace pause;
-    rec_task_emitter tasks;
-    rec_gc_watch watch;
-    uint64_t watched_us;
-    bool detached; /* after an exec, until the new program is a Python */
-    uint64_t execed_ms;
-
-    /* the present tick */
-    bool silent; /* get to know all, tell no sample */
-    uint64_t time_us;
-    bool begun;        /* its lists were read and its threads chosen */
-    int cpu;           /* of the present pass; REC_NO_CPU: not pinned */
-    bool last;         /* no other pass will follow */
-    bool exhausted;    /* nor another try of this one */
-    uint64_t switches; /* our own, when the pass began */
-    size_t refreshed;  /* where the round of idle threads stands */
-
-    rec_target target;
-    rec_stats stats;
-};
+#include "recorder/sample/unwinder_internal.h"
 
 /* Our own context switches so far: who did not switch ran all the time. */
 uint64_t rec_own_switches(void);

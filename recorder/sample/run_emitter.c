@@ -17,6 +17,9 @@ rec_emitter_init(rec_emitter *emitter, pr_sink *sink)
 void
 rec_emitter_release(rec_emitter *emitter)
 {
+    for (size_t i = 0; i < emitter->n_ended; i++)
+        rec_stack_release(&emitter->ended[i].stack);
+    free(emitter->ended);
     free(emitter->tick_us);
     free(emitter->status);
     free(emitter->push);
@@ -86,7 +89,22 @@ rec_emitter_rename(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
                         err);
 }
 
-/* Tell the samples that are owed. */
+rec_thread *
+rec_emitter_ended_thread(rec_emitter *emitter, uint32_t interp)
+{
+    for (size_t i = 0; i < emitter->n_ended; i++)
+        if (emitter->ended[i].interp_id == interp)
+            return &emitter->ended[i];
+    if (!pr_grow(&emitter->ended, &emitter->cap_ended, emitter->n_ended + 1,
+                 sizeof *emitter->ended))
+        return NULL;
+    rec_thread *t = &emitter->ended[emitter->n_ended++];
+    *t = (rec_thread){.interp_id = interp, .sink_id = PR_NO_THREAD};
+    rec_sched_init(&t->sched, 0);
+    return t;
+}
+
+/* Emit the pending samples. */
 static pr_code
 settle(rec_emitter *emitter, rec_thread *t, pr_err *err)
 {

@@ -18,8 +18,10 @@ typedef struct rec_emitter {
     size_t cap_status;
     uint32_t *push; /* scratch */
     size_t cap_push;
-    uint32_t n_threads; /* told */
-    rec_counts counts;  /* of the process */
+    uint32_t n_threads; /* emitted */
+    rec_thread *ended;  /* stands for the ended threads of an interpreter */
+    size_t n_ended, cap_ended;
+    rec_counts counts; /* of the process */
 } rec_emitter;
 
 void rec_emitter_init(rec_emitter *emitter, pr_sink *sink);
@@ -41,6 +43,10 @@ pr_code rec_emitter_introduce(rec_emitter *emitter, rec_thread *thread,
  * they started. */
 pr_code rec_emitter_rename(rec_emitter *emitter, rec_thread *thread, pid_t pid,
                            pr_err *err);
+
+/* The thread that stands for all ended threads of an interpreter, whose tasks
+ * may still run.  NULL: out of memory.  Valid until the next call. */
+rec_thread *rec_emitter_ended_thread(rec_emitter *emitter, uint32_t interp);
 
 /* The thread is as it was at the last tick. */
 pr_code rec_emitter_idle(rec_emitter *emitter, rec_thread *thread, pid_t pid,

@@ -1,11 +1,12 @@
 /*
- * target.c - questions about a process that nobody records yet (unwinder.h).
+ * target.c - what a process is, before or without a recording (unwinder.h).
  */
-#include "recorder/cpython/runtime.h"
-#include <pyrec/unwinder.h>
+#include "recorder/sample/unwinder_internal.h"
 
-static void
-fill_target(pid_t pid, const rec_runtime *runtime, rec_target *ret)
+#include <assert.h>
+
+void
+rec_target_fill(pid_t pid, const rec_runtime *runtime, rec_target *ret)
 {
     uint32_t version = runtime->layout.version;
     *ret = (rec_target){.pid = pid,
@@ -14,11 +15,14 @@ fill_target(pid_t pid, const rec_runtime *runtime, rec_target *ret)
                                    (uint8_t)(version >> 8)},
                         .free_threaded = runtime->layout.free_threaded,
                         .runtime = runtime->address};
+    static_assert(sizeof ret->runtime_path == sizeof runtime->path,
+                  "a path fits");
     memcpy(ret->runtime_path, runtime->path, sizeof ret->runtime_path);
+    ret->runtime_path[sizeof ret->runtime_path - 1] = '\0';
 }
 
 pr_code
-rec_is_python(pid_t pid, rec_target *ret, pr_err *err)
+rec_target_identify(pid_t pid, rec_target *ret, pr_err *err)
 {
     rec_process process;
     rec_memory memory;
@@ -32,13 +36,13 @@ rec_is_python(pid_t pid, rec_target *ret, pr_err *err)
     rec_process_release(&process);
     if (code != PR_OK)
         return code;
-    fill_target(pid, &runtime, ret);
+    rec_target_fill(pid, &runtime, ret);
     return PR_OK;
 }
 
 pr_code
-rec_child_pids(pid_t pid, int recursive, pid_t **ret, size_t *ret_n,
-               pr_err *err)
+rec_target_children(pid_t pid, int recursive, pid_t **ret, size_t *ret_n,
+                    pr_err *err)
 {
     return rec_process_children(pid, recursive != 0, ret, ret_n, err);
 }

@@ -25,21 +25,9 @@ no_memory(pr_err *err)
 }
 
 void
-rec_task_emitter_forget(rec_task_emitter *t)
-{
-    t->known = false;
-    t->looked_us = 0;
-    t->n_told = 0;
-    pr_table_reset(&t->by_key);
-}
-
-void
 rec_task_emitter_release(rec_task_emitter *t)
 {
     rec_tasks_release(&t->tasks);
-    for (size_t i = 0; i < t->n_ended; i++)
-        rec_stack_release(&t->ended[i].stack);
-    free(t->ended);
     free(t->awaits);
     free(t->frame);
     free(t->told);
@@ -47,32 +35,18 @@ rec_task_emitter_release(rec_task_emitter *t)
     *t = (rec_task_emitter){0};
 }
 
-/* ---- who a task belongs to ---- */
-
-static rec_thread *
-ended_thread(rec_task_emitter *t, uint32_t interp)
-{
-    for (size_t i = 0; i < t->n_ended; i++)
-        if (t->ended[i].interp_id == interp)
-            return &t->ended[i];
-    if (!pr_grow(&t->ended, &t->cap_ended, t->n_ended + 1, sizeof *t->ended))
-        return NULL;
-    t->ended[t->n_ended] =
-        (rec_thread){.interp_id = interp, .sink_id = PR_NO_THREAD};
-    rec_sched_init(&t->ended[t->n_ended].sched, 0);
-    return &t->ended[t->n_ended++];
-}
+/* ---- the thread of a task ---- */
 
 /* NULL: out of memory. */
 static rec_thread *
-thread_of(rec_task_emitter *t, const rec_unwinder *u, const rec_task *task)
+thread_of(rec_unwinder *u, const rec_task *task)
 {
     for (size_t i = 0; task->tid && i < u->table.n_live; i++) {
         rec_thread *thread = u->table.live[i];
         if (thread->tid == task->tid && thread->interp_id == task->interp)
             return thread;
     }
-    return ended_thread(t, task->interp);
+    return rec_emitter_ended_thread(&u->emitter, task->interp);
 }
 
 /* ---- records of tasks ---- */
@@ -122,7 +96,7 @@ tell_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
         return code;
     uint32_t id = PR_NO_THREAD;
     if (task->tid) {
-        rec_thread *thread = thread_of(t, u, task);
+        rec_thread *thread = thread_of(u, task);
         if (!thread)
             return no_memory(err);
         code = rec_emitter_introduce(&u->emitter, thread, u->process.pid, err);
@@ -156,13 +130,13 @@ push_call(rec_task_emitter *t, rec_unwinder *u, const rec_call *call,
           pr_err *err)
 {
     uint32_t id;
-    const rec_code *code = rec_codes_find(u->codes, call->code);
-    pr_code r =
-        code ? PR_OK
-             : rec_codes_read(u->codes, &u->memory, call->code, &code, err);
+    const rec_code *code = rec_codes_find(u->program.codes, call->code);
+    pr_code r = code ? PR_OK
+                     : rec_codes_read(u->program.codes, &u->program.memory,
+                                      call->code, &code, err);
     if (r == PR_OK)
-        r = rec_codes_frame(u->codes, code, call->instr, PR_NO_OPCODE, &id,
-                            err);
+        r = rec_codes_frame(u->program.codes, code, call->instr, PR_NO_OPCODE,
+                            &id, err);
     return r == PR_OK ? push_frame(t, id, err) : r;
 }
 
@@ -181,8 +155,8 @@ push_marker(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
         return no_memory(err);
     memcpy(name, task->name, task->name_len);
     memcpy(name + task->name_len, many, (size_t)more);
-    pr_code code =
-        rec_codes_synthetic(u->codes, PR_TASK_FILE, name, len, &id, err);
+    pr_code code = rec_codes_synthetic(u->program.codes, PR_TASK_FILE, name,
+                                       len, &id, err);
     free(name);
     return code == PR_OK ? push_frame(t, id, err) : code;
 }
@@ -256,7 +230,7 @@ sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
 {
     bool cut = false;
     pr_err why = PR_ERR_INIT;
-    rec_thread *thread = thread_of(t, u, leaf);
+    rec_thread *thread = thread_of(u, leaf);
     if (!thread)
         return no_memory(err);
     rec_counts *counts = leaf->tid ? &thread->counts : &u->emitter.counts;
@@ -322,8 +296,8 @@ look_for_asyncio(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
         return PR_OK;
     t->looked_us = now;
     pr_err why = PR_ERR_INIT;
-    pr_code code = rec_asyncio_load(&u->process, &u->runtime.layout, &u->memory,
-                                    &t->asyncio, &why);
+    pr_code code = rec_asyncio_load(&u->process, &u->program.runtime.layout,
+                                    &u->program.memory, &t->asyncio, &why);
     t->known = code == PR_OK;
     if (code == PR_OK || code == PR_NAME)
         return PR_OK;
@@ -338,9 +312,10 @@ rec_task_emitter_tick(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
     pr_code code = t->known ? PR_OK : look_for_asyncio(t, u, err);
     if (code != PR_OK || !t->known)
         return code;
-    code = rec_tasks_read(
-        &t->asyncio, &u->runtime.layout, &u->memory, u->runtime.address,
-        u->opts.async_mode == REC_ASYNC_RUNNING, &t->tasks, err);
+    code =
+        rec_tasks_read(&t->asyncio, &u->program.runtime.layout,
+                       &u->program.memory, u->program.runtime.address,
+                       u->opts.async_mode == REC_ASYNC_RUNNING, &t->tasks, err);
     if (code == PR_OK) {
         rec_count_add(&u->emitter.counts, PR_COUNT_LOST_TORN, t->tasks.lost);
         code = tell_all(t, u, err);

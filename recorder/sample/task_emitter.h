@@ -26,14 +26,9 @@ typedef struct rec_task_emitter {
     struct rec_task_told *told; /* name and waiters of each, as told */
     size_t n_told, cap_told;
     pr_table by_key;
-    rec_thread *ended; /* stands for the ended threads of an interpreter */
-    size_t n_ended, cap_ended;
 } rec_task_emitter;
 
 void rec_task_emitter_release(rec_task_emitter *emitter);
-
-/* The process runs another program. */
-void rec_task_emitter_forget(rec_task_emitter *emitter);
 
 /* Sample all tasks (of opts.async_mode) once; none while asyncio is not
  * imported.  The threads of the unwinder have been listed. */

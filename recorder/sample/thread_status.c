@@ -15,7 +15,7 @@ bool
 rec_status_holds(const rec_unwinder *u, const rec_thread *t,
                  const uint8_t *tstate)
 {
-    const rec_layout *l = &u->runtime.layout;
+    const rec_layout *l = &u->program.runtime.layout;
     const rec_interp *in = &u->table.interp[t->interp];
     if (!l->free_threaded)
         return in->gil.locked && in->gil.holder == t->tstate;
@@ -35,18 +35,18 @@ requests_gil(const rec_layout *l, const uint8_t *tstate)
 static bool
 is_exception(rec_unwinder *u, uint64_t value)
 {
-    if (!value || value == u->none)
+    if (!value || value == u->program.none)
         return false;
-    if (u->none || u->runtime.layout.minor >= 14)
+    if (u->program.none || u->program.runtime.layout.minor >= 14)
         return true;
     uint64_t type, flags;
-    if (rec_object_type(&u->runtime.layout, &u->memory, value, &type, &flags,
-                        NULL) != PR_OK)
+    if (rec_object_type(&u->program.runtime.layout, &u->program.memory, value,
+                        &type, &flags, NULL) != PR_OK)
         return false;
-    u->batch.calls++;
+    u->program.batch.calls++;
     if (flags & BASE_EXC_SUBCLASS)
         return true;
-    u->none = value;
+    u->program.none = value;
     return false;
 }
 
@@ -56,15 +56,15 @@ static bool
 read_item(rec_unwinder *u, rec_thread *t, uint64_t item, uint64_t *ret_value,
           uint64_t *ret_previous)
 {
-    const rec_layout *l = &u->runtime.layout;
+    const rec_layout *l = &u->program.runtime.layout;
     if (!rec_plausible(item))
         return false;
-    const uint8_t *p = rec_batch_find(&u->batch, item, 16);
+    const uint8_t *p = rec_batch_find(&u->program.batch, item, 16);
     if (!p) {
-        size_t piece = rec_batch_add(&u->batch, item, 16);
-        if (rec_batch_read(&u->batch, NULL) != PR_OK)
+        size_t piece = rec_batch_add(&u->program.batch, item, 16);
+        if (rec_batch_read(&u->program.batch, NULL) != PR_OK)
             return false;
-        p = rec_batch_bytes(&u->batch, piece);
+        p = rec_batch_bytes(&u->program.batch, piece);
     }
     if (!p)
         return false;
@@ -79,8 +79,8 @@ read_item(rec_unwinder *u, rec_thread *t, uint64_t item, uint64_t *ret_value,
 static bool
 has_exception(rec_unwinder *u, rec_thread *t, size_t piece)
 {
-    const rec_layout *l = &u->runtime.layout;
-    const uint8_t *tstate = rec_batch_bytes(&u->batch, piece);
+    const rec_layout *l = &u->program.runtime.layout;
+    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, piece);
     if (l->tstate.current_exception != REC_ABSENT &&
         rec_u64(tstate + l->tstate.current_exception))
         return true;
@@ -103,11 +103,11 @@ has_exception(rec_unwinder *u, rec_thread *t, size_t piece)
 uint8_t
 rec_status_of(rec_unwinder *u, rec_thread *t, size_t piece)
 {
-    const uint8_t *tstate = rec_batch_bytes(&u->batch, piece);
+    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, piece);
     unsigned status = 0;
     if (rec_status_holds(u, t, tstate))
         status |= PR_HAS_GIL;
-    else if (requests_gil(&u->runtime.layout, tstate))
+    else if (requests_gil(&u->program.runtime.layout, tstate))
         status |= PR_GIL_REQUESTED;
     if (t->is_main)
         status |= PR_MAIN_THREAD;
@@ -122,10 +122,10 @@ rec_status_again(rec_unwinder *u, const rec_thread *t)
     unsigned status = t->status & ~(unsigned)PR_ON_CPU;
     if (t->sched.letter == 'R')
         status |= PR_ON_CPU;
-    uint32_t offset = u->runtime.layout.tstate.gil_requested;
+    uint32_t offset = u->program.runtime.layout.tstate.gil_requested;
     uint32_t requested;
     if (offset == REC_ABSENT || (status & PR_HAS_GIL) ||
-        rec_memory_read(&u->memory, t->tstate + offset, &requested,
+        rec_memory_read(&u->program.memory, t->tstate + offset, &requested,
                         sizeof requested, NULL) != PR_OK)
         return (uint8_t)status;
     status &= ~(unsigned)PR_GIL_REQUESTED;

@@ -7,7 +7,6 @@
 #include "recorder/linux/procfs.h"
 #include "recorder/linux/sched_state.h"
 #include "recorder/sample/prove.h"
-#include "recorder/sample/tick.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -35,27 +34,13 @@ now_ms(void)
 
 /* ---- attaching ---- */
 
-static void
-fill_target(const rec_process *process, const rec_runtime *runtime,
-            rec_target *ret)
-{
-    rec_target t = {.pid = process->pid,
-                    .free_threaded = runtime->layout.free_threaded,
-                    .runtime = runtime->address};
-    t.python[0] = (uint8_t)(runtime->layout.version >> 24);
-    t.python[1] = (uint8_t)(runtime->layout.version >> 16);
-    t.python[2] = (uint8_t)(runtime->layout.version >> 8);
-    memcpy(t.runtime_path, runtime->path, sizeof t.runtime_path);
-    t.runtime_path[sizeof t.runtime_path - 1] = '\0';
-    *ret = t;
-}
-
 /* Within a tick: who is still to be looked at has no sample of it yet. */
 static pr_code
 settle_wanted(rec_unwinder *u, pr_err *err)
 {
     pr_code code = PR_OK;
-    for (size_t i = 0; u->begun && code == PR_OK && i < u->table.n_live; i++)
+    for (size_t i = 0; u->tick.begun && code == PR_OK && i < u->table.n_live;
+         i++)
         if (u->table.live[i]->wanted)
             code =
                 rec_emitter_settle_before(&u->emitter, u->table.live[i], err);
@@ -86,7 +71,7 @@ list_threads(rec_unwinder *u, pr_err *err)
 static pr_code
 check_anchor(const rec_unwinder *u, pr_err *err)
 {
-    const rec_layout *l = &u->runtime.layout;
+    const rec_layout *l = &u->program.runtime.layout;
     if (l->tstate.last_profiled_frame == REC_ABSENT ||
         l->tstate.last_profiled_frame_seq == REC_ABSENT)
         return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
@@ -102,7 +87,8 @@ check_anchor(const rec_unwinder *u, pr_err *err)
 static pr_code
 check_options(const rec_unwinder *u, pr_err *err)
 {
-    if (u->opts.threads == REC_THREADS_GIL && u->runtime.layout.free_threaded)
+    if (u->opts.threads == REC_THREADS_GIL &&
+        u->program.runtime.layout.free_threaded)
         return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
                        "--threads gil needs a GIL, and this Python is "
                        "free-threaded");
@@ -110,29 +96,92 @@ check_options(const rec_unwinder *u, pr_err *err)
     if (u->opts.cache == REC_CACHE_ANCHOR)
         code = check_anchor(u, err);
     if (code == PR_OK && u->opts.gc_events)
-        code = rec_gc_check(&u->runtime.layout, err);
+        code = rec_gc_check(&u->program.runtime.layout, err);
     return code;
 }
 
-/* All that hangs on the program that runs in the process now. */
+/* A part of the program that does not fail to be made. */
+static void
+begin_program(rec_unwinder *u)
+{
+    rec_program *p = &u->program;
+    *p = (rec_program){0};
+    rec_memory_init(&p->memory, u->process.pid);
+    p->walker.max_depth = u->opts.max_depth;
+    p->walker.native = u->opts.native != 0;
+    p->walker.opcodes = u->opts.opcodes != 0;
+}
+
+/* Find the Python in the program.  On failure the program is as
+ * begin_program() made it, but for what end_program() releases. */
 static pr_code
 attach(rec_unwinder *u, pr_err *err)
 {
-    pr_code code = rec_runtime_find(&u->process, &u->memory, &u->runtime, err);
+    rec_program *p = &u->program;
+    pr_code code = rec_runtime_find(&u->process, &p->memory, &p->runtime, err);
     if (code == PR_OK)
         code = check_options(u, err);
     if (code == PR_OK)
-        code = rec_codes_new(&u->runtime.layout, u->sink, u->opts.opcodes != 0,
-                             &u->codes, err);
+        code = rec_batch_init(&p->batch, &p->memory, err);
     if (code == PR_OK)
-        code = rec_threads_init(&u->table, &u->process, &u->runtime, &u->memory,
-                                err);
+        code = rec_codes_new(&p->runtime.layout, &u->names,
+                             u->opts.opcodes != 0, &p->codes, err);
     if (code != PR_OK)
         return code;
-    u->walker.layout = &u->runtime.layout;
-    u->walker.codes = u->codes;
-    fill_target(&u->process, &u->runtime, &u->target);
+    p->walker.layout = &p->runtime.layout;
+    p->walker.codes = p->codes;
+    rec_target_fill(u->process.pid, &p->runtime, &u->target);
     return PR_OK;
+}
+
+static void
+add_stats(const rec_program *p, rec_stats *to)
+{
+    uint64_t hits = 0, misses = 0, stale = 0;
+    if (p->codes)
+        rec_codes_counts(p->codes, &hits, &misses, &stale);
+    to->memory_reads += p->memory.reads;
+    to->memory_bytes_read += p->memory.bytes;
+    to->batched_read_attempts += p->batch.batches;
+    to->batched_read_successes += p->batch.batches_whole;
+    to->batched_read_misses += p->batch.batches_missed;
+    to->batched_read_segments_requested += p->batch.pieces_asked;
+    to->batched_read_segments_completed += p->batch.pieces_there;
+    to->code_object_cache_hits += hits;
+    to->code_object_cache_misses += misses;
+    to->stale_cache_invalidations += stale;
+}
+
+static uint64_t
+degraded(const rec_unwinder *u)
+{
+    return u->ended_degraded +
+           (u->program.codes ? rec_codes_degraded(u->program.codes) : 0);
+}
+
+static uint64_t
+gc_lost(const rec_unwinder *u)
+{
+    return u->ended_gc_lost + rec_gc_watch_lost(&u->program.watch);
+}
+
+/* Release the program, whole; only its counts go on. */
+static void
+end_program(rec_unwinder *u)
+{
+    rec_program *p = &u->program;
+    add_stats(p, &u->stats);
+    u->ended_degraded = degraded(u);
+    u->ended_gc_lost = gc_lost(u);
+    rec_threads_forget(&u->table);
+    rec_task_emitter_release(&p->tasks);
+    rec_gc_watch_release(&p->watch);
+    rec_codes_free(p->codes);
+    rec_batch_release(&p->batch);
+    rec_walker_release(&p->walker);
+    rec_stack_release(&p->fresh);
+    rec_memory_release(&p->memory);
+    begin_program(u);
 }
 
 static pr_code
@@ -141,7 +190,9 @@ open_parts(rec_unwinder *u, pid_t pid, pr_err *err)
     pr_code code = rec_process_open(pid, &u->process, err);
     if (code != PR_OK)
         return code;
-    code = rec_batch_init(&u->batch, &u->memory, err);
+    begin_program(u);
+    code = rec_threads_init(&u->table, &u->process, &u->program.runtime,
+                            &u->program.memory, err);
     if (code == PR_OK)
         code = attach(u, err);
     return code;
@@ -151,24 +202,26 @@ pr_code
 rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts, pr_sink *sink,
                   rec_unwinder **ret, pr_err *err)
 {
+    rec_unwinder_opts known = REC_UNWINDER_OPTS_INIT;
+    pr_code code = pr_opts_take(&known, sizeof known, opts, err);
+    if (code != PR_OK)
+        return code;
     rec_unwinder *u = calloc(1, sizeof *u);
     if (!u)
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
-    u->opts = *opts;
+    u->opts = known;
     u->sink = sink;
     u->process.pidfd = -1;
-    u->begun = false;
-    u->walker.max_depth = opts->max_depth;
-    u->walker.native = opts->native != 0;
-    u->walker.opcodes = opts->opcodes != 0;
-    rec_memory_init(&u->memory, pid);
+    u->program.memory.mem_fd = -1;
     rec_ptrace_init(&u->pause, pid);
+    rec_name_table_init(&u->names, sink);
     rec_emitter_init(&u->emitter, sink);
-    pr_code code = open_parts(u, pid, err);
+    code = open_parts(u, pid, err);
     if (code != PR_OK) {
         rec_unwinder_free(u);
         return code;
     }
+    u->start_ns = known.start_ns ? known.start_ns : rec_now_ns();
     *ret = u;
     return PR_OK;
 }
@@ -179,17 +232,18 @@ rec_unwinder_free(rec_unwinder *u)
     if (!u)
         return;
     rec_ptrace_release(&u->pause);
-    rec_task_emitter_release(&u->tasks);
-    rec_gc_watch_release(&u->watch);
+    end_program(u);
     rec_emitter_release(&u->emitter);
     rec_threads_release(&u->table);
-    rec_codes_free(u->codes);
-    rec_batch_release(&u->batch);
-    rec_walker_release(&u->walker);
-    rec_stack_release(&u->fresh);
-    rec_memory_release(&u->memory);
+    rec_name_table_release(&u->names);
     rec_process_release(&u->process);
     free(u);
+}
+
+uint64_t
+rec_unwinder_start_ns(const rec_unwinder *u)
+{
+    return u->start_ns;
 }
 
 const rec_target *
@@ -203,18 +257,19 @@ rec_unwinder_target(const rec_unwinder *u)
 static bool
 list_is_due(const rec_unwinder *u)
 {
-    return u->table.n_interps == 0 || u->listed_ms == 0 ||
-           now_ms() - u->listed_ms >= LIST_EVERY_MS + u->table.n_live / 2;
+    return u->table.n_interps == 0 || u->program.listed_ms == 0 ||
+           now_ms() - u->program.listed_ms >=
+               LIST_EVERY_MS + u->table.n_live / 2;
 }
 
 static pr_code
 read_interps(rec_unwinder *u, bool *ret_same, pr_err *err)
 {
-    rec_batch_reset(&u->batch);
-    rec_interps_add(&u->table, &u->batch);
-    pr_code code = rec_batch_read(&u->batch, err);
+    rec_batch_reset(&u->program.batch);
+    rec_interps_add(&u->table, &u->program.batch);
+    pr_code code = rec_batch_read(&u->program.batch, err);
     if (code == PR_OK)
-        *ret_same = rec_interps_parse(&u->table, &u->batch);
+        *ret_same = rec_interps_parse(&u->table, &u->program.batch);
     return code;
 }
 
@@ -228,7 +283,7 @@ list_anew(rec_unwinder *u, pr_err *err)
         if (code == PR_OK)
             code = read_interps(u, &same, err);
         if (code != PR_OK || same) {
-            u->listed_ms = now_ms();
+            u->program.listed_ms = now_ms();
             return code;
         }
     }
@@ -242,14 +297,15 @@ note_generation(rec_unwinder *u)
     uint64_t sum = 0;
     for (size_t i = 0; i < u->table.n_interps; i++)
         sum += u->table.interp[i].generation + u->table.interp[i].address;
-    bool counted = u->runtime.layout.interp.code_generation != REC_ABSENT;
+    bool counted =
+        u->program.runtime.layout.interp.code_generation != REC_ABSENT;
     bool forgets =
         !counted &&
         rec_count_get(&u->emitter.counts, PR_COUNT_TICKS) % RECHECK_TICKS == 0;
-    if (sum != u->generation || forgets)
-        u->epoch++;
-    u->generation = sum;
-    rec_codes_tick(u->codes, sum);
+    if (sum != u->program.generation || forgets)
+        u->program.epoch++;
+    u->program.generation = sum;
+    rec_codes_tick(u->program.codes, sum);
 }
 
 /* ---- who must be looked at ---- */
@@ -303,7 +359,7 @@ static bool
 is_refreshed(const rec_unwinder *u, size_t i)
 {
     size_t n = u->table.n_live;
-    return (i + n - u->refreshed % n) % n < REFRESH_PER_TICK;
+    return (i + n - u->program.refreshed % n) % n < REFRESH_PER_TICK;
 }
 
 /* A second after it was told first, a thread has the name it gave itself. */
@@ -336,7 +392,7 @@ choose_wanted(rec_unwinder *u, pr_err *err)
         if (code != PR_OK)
             return code;
     }
-    u->refreshed += REFRESH_PER_TICK;
+    u->program.refreshed += REFRESH_PER_TICK;
     for (size_t i = 0; i < u->table.n_interps; i++)
         u->table.interp[i].last_gil = u->table.interp[i].gil;
     return PR_OK;
@@ -350,7 +406,7 @@ static bool
 likely_runs(const rec_unwinder *u, const rec_thread *t)
 {
     const rec_gil *gil = &u->table.interp[t->interp].gil;
-    if (u->begun && !t->wanted)
+    if (u->tick.begun && !t->wanted)
         return false;
     return gil->address ? gil->locked && gil->holder == t->tstate
                         : t->sched.ran;
@@ -362,7 +418,7 @@ static rec_thread *
 find_runner(const rec_unwinder *u, bool anywhere)
 {
     const rec_threads_table *table = &u->table;
-    bool each = u->runtime.layout.free_threaded;
+    bool each = u->program.runtime.layout.free_threaded;
     size_t n = each ? table->n_live : table->n_interps;
     for (size_t i = 0; i < n; i++) {
         rec_thread *t =
@@ -370,7 +426,7 @@ find_runner(const rec_unwinder *u, bool anywhere)
                  : rec_threads_find(table, table->interp[i].gil.holder);
         if (!t || !likely_runs(u, t) || !is_chosen(u, t))
             continue;
-        if (anywhere || (t->rseq && t->sched.cpu == (uint32_t)u->cpu))
+        if (anywhere || (t->rseq && t->sched.cpu == (uint32_t)u->tick.cpu))
             return t;
     }
     return NULL;
@@ -385,7 +441,7 @@ predicted(const rec_unwinder *u)
     if (u->opts.strategy == REC_BLOCKING || u->opts.async_mode != REC_ASYNC_OFF)
         return NULL;
     bool remote = u->opts.strategy == REC_REMOTE;
-    return remote || u->cpu != REC_NO_CPU ? find_runner(u, remote) : NULL;
+    return remote || u->tick.cpu != REC_NO_CPU ? find_runner(u, remote) : NULL;
 }
 
 /* The words of all interpreters and, in the same read, the thread that most
@@ -394,16 +450,16 @@ static pr_code
 read_first(rec_unwinder *u, rec_thread *likely, rec_read *ret, bool *ret_same,
            pr_err *err)
 {
-    rec_batch_reset(&u->batch);
-    rec_interps_add(&u->table, &u->batch);
+    rec_batch_reset(&u->program.batch);
+    rec_interps_add(&u->table, &u->program.batch);
     uint64_t guard =
         likely && u->opts.strategy != REC_REMOTE ? likely->rseq : 0;
     if (likely && !rec_sample_add(u, likely, guard, ret))
         return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
-    pr_code code = rec_batch_read(&u->batch, err);
+    pr_code code = rec_batch_read(&u->program.batch, err);
     if (code != PR_OK)
         return code;
-    *ret_same = rec_interps_parse(&u->table, &u->batch);
+    *ret_same = rec_interps_parse(&u->table, &u->program.batch);
     for (size_t i = 0; i < u->table.n_interps; i++)
         u->table.interp[i].witness = 0;
     return PR_OK;
@@ -414,7 +470,7 @@ read_first(rec_unwinder *u, rec_thread *likely, rec_read *ret, bool *ret_same,
 static pr_code
 open_pass(rec_unwinder *u, rec_thread **ret_likely, rec_read *ret, pr_err *err)
 {
-    u->switches = rec_own_switches();
+    u->tick.switches = rec_own_switches();
     rec_thread *likely = NULL;
     bool same = false;
     pr_code code = PR_OK;
@@ -425,7 +481,7 @@ open_pass(rec_unwinder *u, rec_thread **ret_likely, rec_read *ret, pr_err *err)
     if (code == PR_OK && !same) {
         likely = NULL;
         code = list_anew(u, err);
-        u->switches = rec_own_switches();
+        u->tick.switches = rec_own_switches();
     }
     if (code == PR_OK)
         *ret_likely = likely;
@@ -435,8 +491,8 @@ open_pass(rec_unwinder *u, rec_thread **ret_likely, rec_read *ret, pr_err *err)
 static pr_code
 begin(rec_unwinder *u, pr_err *err)
 {
-    u->begun = true;
-    pr_code code = rec_emitter_tick(&u->emitter, u->time_us, err);
+    u->tick.begun = true;
+    pr_code code = rec_emitter_tick(&u->emitter, u->tick.time_us, err);
     if (code != PR_OK)
         return code;
     note_generation(u);
@@ -470,7 +526,7 @@ run_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
     rec_read read;
     *ret_broken = false;
     pr_code code = open_pass(u, &likely, &read, err);
-    if (code == PR_OK && !u->begun)
+    if (code == PR_OK && !u->tick.begun)
         code = begin(u, err);
     if (code != PR_OK)
         return code;
@@ -514,8 +570,8 @@ runners_cpu(rec_unwinder *u)
 static pr_code
 run_stopped(rec_unwinder *u, int *ret_next, pr_err *err)
 {
-    int cpu = u->last ? REC_NO_CPU : runners_cpu(u);
-    if (cpu != REC_NO_CPU && cpu != u->cpu) {
+    int cpu = u->tick.last ? REC_NO_CPU : runners_cpu(u);
+    if (cpu != REC_NO_CPU && cpu != u->tick.cpu) {
         *ret_next = cpu;
         return PR_OK;
     }
@@ -549,8 +605,8 @@ void
 rec_tick_begin(rec_unwinder *u, uint64_t time_us)
 {
     rec_count_add(&u->emitter.counts, PR_COUNT_TICKS, 1);
-    u->time_us = time_us;
-    u->begun = false;
+    u->tick.time_us = time_us;
+    u->tick.begun = false;
 }
 
 /* ---- the end of the target, and its beginning as another program ---- */
@@ -565,7 +621,7 @@ mark_exec(rec_unwinder *u, pr_err *err)
     return PR_SINK_CALL(u->sink, mark, &mark, err);
 }
 
-/* The process runs another program: nothing known of it holds any more. */
+/* The process runs another program: the last one ends, whole. */
 static pr_code
 leave_program(rec_unwinder *u, pr_err *err)
 {
@@ -575,12 +631,9 @@ leave_program(rec_unwinder *u, pr_err *err)
     if (code != PR_OK)
         return code;
     pid_t pid = u->process.pid;
-    rec_threads_forget(&u->table);
-    rec_task_emitter_forget(&u->tasks);
-    rec_codes_reset(u->codes);
+    end_program(u);
     rec_process_release(&u->process);
     u->process = (rec_process){.pid = pid, .pidfd = -1};
-    u->epoch++;
     u->detached = true;
     u->execed_ms = now_ms();
     return PR_OK;
@@ -596,19 +649,18 @@ join_program(rec_unwinder *u, pr_err *err)
     if (code == PR_OK) {
         rec_process_release(&u->process);
         u->process = process;
-        code = rec_runtime_find(&u->process, &u->memory, &u->runtime, &try);
+        code = attach(u, &try);
     }
     if (code == PR_OK) {
         u->detached = false;
-        u->listed_ms = 0;
-        fill_target(&u->process, &u->runtime, &u->target);
         return PR_OK;
     }
+    end_program(u);
     u->alive_ms = now_ms();
     if (code == PR_NOT_PYTHON && now_ms() - u->execed_ms < EXEC_PATIENCE_MS)
         return PR_OK;
     return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
-                   "process %d became a program that is no Python",
+                   "process %d executed a program that is not a Python",
                    (int)u->process.pid);
 }
 
@@ -648,7 +700,7 @@ recover(rec_unwinder *u, pr_code failed, const pr_err *why, pr_err *err)
             *err = *why;
         return failed;
     }
-    u->listed_ms = 0;
+    u->program.listed_ms = 0;
     rec_count_add(&u->emitter.counts, PR_COUNT_LOST_TORN, 1);
     return PR_OK;
 }
@@ -659,7 +711,7 @@ try_pass(rec_unwinder *u, pr_err *err)
     bool broken = true;
     pr_code code = PR_OK;
     for (int i = 0; i < BROKEN_TRIES && broken && code == PR_OK; i++) {
-        u->exhausted = i + 1 == BROKEN_TRIES;
+        u->tick.exhausted = i + 1 == BROKEN_TRIES;
         code = run_pass(u, &broken, err);
     }
     return code;
@@ -670,11 +722,12 @@ static pr_code
 watch_collections(rec_unwinder *u, pr_err *err)
 {
     uint64_t now = rec_now_us(u);
-    if (!u->opts.gc_events || u->silent || now - u->watched_us < WATCH_EVERY_US)
+    if (!u->opts.gc_events || u->tick.silent ||
+        now - u->program.watched_us < WATCH_EVERY_US)
         return PR_OK;
-    u->watched_us = now;
-    return rec_gc_watch_poll(&u->watch, &u->table, u->start_ns / 1000, u->sink,
-                             err);
+    u->program.watched_us = now;
+    return rec_gc_watch_poll(&u->program.watch, &u->table, u->start_ns / 1000,
+                             u->sink, err);
 }
 
 /* Tasks in the place of threads. */
@@ -685,20 +738,20 @@ pass_of_tasks(rec_unwinder *u, pr_err *err)
     rec_read read;
     pr_code code = open_pass(u, &likely, &read, err);
     if (code == PR_OK)
-        code = rec_emitter_tick(&u->emitter, u->time_us, err);
+        code = rec_emitter_tick(&u->emitter, u->tick.time_us, err);
     if (code != PR_OK)
         return code;
     note_generation(u);
-    return rec_task_emitter_tick(&u->tasks, u, err);
+    return rec_task_emitter_tick(&u->program.tasks, u, err);
 }
 
 /* All threads, as the strategy wants it. */
 static pr_code
 pass(rec_unwinder *u, int *ret_next, pr_err *err)
 {
-    if (u->opts.async_mode != REC_ASYNC_OFF && !u->silent)
+    if (u->opts.async_mode != REC_ASYNC_OFF && !u->tick.silent)
         return pass_of_tasks(u, err);
-    if (u->opts.strategy == REC_BLOCKING && !u->silent)
+    if (u->opts.strategy == REC_BLOCKING && !u->tick.silent)
         return run_stopped(u, ret_next, err);
     pr_code code = try_pass(u, err);
     if (code == PR_OK)
@@ -709,8 +762,8 @@ pass(rec_unwinder *u, int *ret_next, pr_err *err)
 pr_code
 rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
 {
-    u->cpu = cpu;
-    u->last = last;
+    u->tick.cpu = cpu;
+    u->tick.last = last;
     *ret_next = REC_NO_CPU;
     pr_code code = PR_OK;
     if (now_ms() - u->alive_ms >=
@@ -729,11 +782,11 @@ pr_code
 rec_tick_prepare(rec_unwinder *u, pr_err *err)
 {
     int next;
-    u->silent = true;
-    u->time_us = rec_now_us(u);
-    u->begun = false;
+    u->tick.silent = true;
+    u->tick.time_us = rec_now_us(u);
+    u->tick.begun = false;
     pr_code code = rec_tick_pass(u, REC_NO_CPU, true, &next, err);
-    u->silent = false;
+    u->tick.silent = false;
     u->emitter.n_ticks = 0; /* nobody owes samples of it */
     u->stats = (rec_stats){0};
     return code;
@@ -752,10 +805,8 @@ move_to(int cpu)
 }
 
 pr_code
-rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, uint64_t period_us,
-                  pr_err *err)
+rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, pr_err *err)
 {
-    (void)period_us;
     cpu_set_t own;
     bool moves = u->opts.strategy != REC_REMOTE &&
                  sched_getaffinity(0, sizeof own, &own) == 0;
@@ -779,12 +830,10 @@ rec_tick_flush(rec_unwinder *u, pr_err *err)
 }
 
 pr_code
-rec_unwinder_tell_counts(rec_unwinder *u, pr_err *err)
+rec_unwinder_emit_counts(rec_unwinder *u, pr_err *err)
 {
-    rec_count_set(&u->emitter.counts, PR_COUNT_DEGRADED,
-                  rec_codes_degraded(u->codes));
-    rec_count_set(&u->emitter.counts, PR_COUNT_GC_LOST,
-                  rec_gc_watch_lost(&u->watch));
+    rec_count_set(&u->emitter.counts, PR_COUNT_DEGRADED, degraded(u));
+    rec_count_set(&u->emitter.counts, PR_COUNT_GC_LOST, gc_lost(u));
     pr_code code = rec_tick_flush(u, err);
     return code == PR_OK ? rec_emitter_counts(&u->emitter, &u->table, err)
                          : code;
@@ -809,29 +858,12 @@ rec_tick_total(const rec_unwinder *u, pr_count_kind kind)
 bool
 rec_tick_has_rseq(const rec_unwinder *u)
 {
-    return u->runtime.rseq_offset != 0;
-}
-
-void
-rec_tick_set_start(rec_unwinder *u, uint64_t start_ns)
-{
-    u->start_ns = start_ns;
+    return u->program.runtime.rseq_offset != 0;
 }
 
 void
 rec_unwinder_get_stats(const rec_unwinder *u, rec_stats *ret)
 {
-    rec_stats s = u->stats;
-    s.memory_reads = u->memory.reads;
-    s.memory_bytes_read = u->memory.bytes;
-    s.batched_read_attempts = u->batch.batches;
-    s.batched_read_successes = u->batch.batches_whole;
-    s.batched_read_misses = u->batch.batches_missed;
-    s.batched_read_segments_requested = u->batch.pieces_asked;
-    s.batched_read_segments_completed = u->batch.pieces_there;
-    if (u->codes)
-        rec_codes_counts(u->codes, &s.code_object_cache_hits,
-                         &s.code_object_cache_misses,
-                         &s.stale_cache_invalidations);
-    *ret = s;
+    *ret = u->stats;
+    add_stats(&u->program, ret);
 }

@@ -257,13 +257,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memory.read = target_read;
     memory.context = &t;
     pr_sink sink = {&no_ops};
+    rec_name_table names;
+    rec_name_table_init(&names, &sink);
     rec_codes *codes;
-    if (rec_codes_new(&runtime.layout, &sink, true, &codes, NULL) != PR_OK)
+    if (rec_codes_new(&runtime.layout, &names, true, &codes, NULL) != PR_OK)
         return 0;
     read_objects(&runtime.layout, &memory, &t);
     read_codes(codes, &memory, &t);
     read_threads(&runtime, &memory, codes);
     read_rest(&runtime, &memory);
     rec_codes_free(codes);
+    rec_name_table_release(&names);
     return 0;
 }

@@ -20,7 +20,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
 PUBLIC = "include/pyrec"
 ROOMS = {
     "include/pyrec": [],
-    "include/base": [PUBLIC + ":error"],
+    "include/base": [PUBLIC + ":error version"],
     "format": ["include/base", PUBLIC + ":error profile sink writer reader"],
     "format/read": ["format", "include/base",
                     PUBLIC + ":error profile sink reader writer version"],

@@ -247,6 +247,7 @@ typedef struct world {
     rec_layout layout;
     memory_sink told;
     rec_codes *codes;
+    rec_name_table names;
     uint64_t type;
 } world;
 
@@ -262,8 +263,9 @@ world_of(const uint64_t *words, size_t size, uint32_t hint, bool free_threaded)
     fake_begin(&w->fake, 1 << 20);
     assert_int_equal(rec_layout_load(table, hint, &w->layout, NULL), PR_OK);
     w->told.sink.ops = &sink_ops;
+    rec_name_table_init(&w->names, &w->told.sink);
     assert_int_equal(
-        rec_codes_new(&w->layout, &w->told.sink, true, &w->codes, NULL), PR_OK);
+        rec_codes_new(&w->layout, &w->names, true, &w->codes, NULL), PR_OK);
     w->type = fake_type(&w->fake, &w->layout, "code", 0);
     return w;
 }
@@ -272,6 +274,7 @@ static void
 world_end(world *w)
 {
     rec_codes_free(w->codes);
+    rec_name_table_release(&w->names);
     fake_end(&w->fake);
     free(w);
 }

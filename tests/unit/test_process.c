@@ -243,9 +243,12 @@ children_and_their_children_are_found(void **state)
     helper h = start_helper(fork_once_more);
     pid_t *near, *all, *below;
     size_t n_near, n_all, n_below;
-    assert_int_equal(rec_child_pids(getpid(), 0, &near, &n_near, NULL), PR_OK);
-    assert_int_equal(rec_child_pids(getpid(), 1, &all, &n_all, NULL), PR_OK);
-    assert_int_equal(rec_child_pids(h.pid, 0, &below, &n_below, NULL), PR_OK);
+    assert_int_equal(rec_target_children(getpid(), 0, &near, &n_near, NULL),
+                     PR_OK);
+    assert_int_equal(rec_target_children(getpid(), 1, &all, &n_all, NULL),
+                     PR_OK);
+    assert_int_equal(rec_target_children(h.pid, 0, &below, &n_below, NULL),
+                     PR_OK);
     assert_true(contains(near, n_near, h.pid));
     assert_int_equal(n_below, 1);
     assert_false(contains(near, n_near, below[0]));

@@ -82,7 +82,7 @@ expect_python(pid_t pid)
 {
     rec_target target;
     pr_err err = PR_ERR_INIT;
-    if (rec_is_python(pid, &target, &err) != PR_OK)
+    if (rec_target_identify(pid, &target, &err) != PR_OK)
         fail_msg("%s", err.what);
     return target;
 }
@@ -151,7 +151,7 @@ what_is_not_python_is_named(void **state)
     program p = run(argv);
     rec_target target;
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(rec_is_python(p.pid, &target, &err), PR_NOT_PYTHON);
+    assert_int_equal(rec_target_identify(p.pid, &target, &err), PR_NOT_PYTHON);
     char text[64];
     snprintf(text, sizeof text, "process %d is sh, not a CPython", (int)p.pid);
     assert_string_equal(err.what, text);

@@ -53,6 +53,7 @@ typedef struct world {
     rec_layout layout;
     name_sink told;
     rec_codes *codes;
+    rec_name_table names;
     rec_batch batch;
     rec_data_stack source;
     rec_walker walker;
@@ -146,7 +147,8 @@ world_of(const uint64_t *words, size_t size)
     const rec_layout *l = &w->layout;
     assert_int_equal(rec_layout_load(table, 0, &w->layout, NULL), PR_OK);
     w->told.sink.ops = &sink_ops;
-    assert_int_equal(rec_codes_new(l, &w->told.sink, false, &w->codes, NULL),
+    rec_name_table_init(&w->names, &w->told.sink);
+    assert_int_equal(rec_codes_new(l, &w->names, false, &w->codes, NULL),
                      PR_OK);
     assert_int_equal(rec_batch_init(&w->batch, &w->fake.memory, NULL), PR_OK);
     static const uint8_t one_line[] = {0xdf, 4, 9, 0xdf, 4, 9};
@@ -190,6 +192,7 @@ end(void **state)
     rec_data_stack_release(&w->source);
     rec_batch_release(&w->batch);
     rec_codes_free(w->codes);
+    rec_name_table_release(&w->names);
     fake_end(&w->fake);
     free(w);
     return 0;

@@ -1,0 +1,102 @@
+/*
+ * unwinder_internal.h - what an unwinder knows, by how long it holds, and one
+ * tick in passes, for the sampler.
+ *
+ * Three lifetimes, three structs.  rec_unwinder lasts as long as the recorded
+ * process and what the sink was given: ids of strings, frames and threads, and
+ * cumulative counts.  rec_program lasts until the process executes another
+ * program; then it is released and made anew, whole.  rec_tick lasts for one
+ * tick.
+ *
+ * A thread can be proven to stand still by the thread that runs on its CPU, so
+ * a tick may have to continue on another CPU.  One thread at a time uses an
+ * unwinder; it hands the unwinder over with a semaphore or a lock.
+ */
+#ifndef RECORDER_SAMPLE_UNWINDER_INTERNAL_H
+#define RECORDER_SAMPLE_UNWINDER_INTERNAL_H
+
+#include "recorder/linux/ptrace_stop.h"
+#include "recorder/sample/gc_watch.h"
+#include "recorder/sample/run_emitter.h"
+#include "recorder/sample/task_emitter.h"
+#include <pyrec/unwinder.h>
+
+#define REC_NO_CPU (-1)
+
+/* One program of the process. */
+typedef struct rec_program {
+    rec_memory memory;
+    rec_runtime runtime;
+    rec_codes *codes;
+    rec_batch batch;
+    rec_walker walker;
+    rec_stack fresh;     /* scratch: the stack being decoded */
+    uint64_t generation; /* of code objects, over all interpreters */
+    uint64_t epoch;      /* changes when code objects may have gone */
+    uint64_t none; /* address of None, once an exc_value was found to be it */
+    rec_task_emitter tasks;
+    rec_gc_watch watch;
+    uint64_t watched_us; /* when collections were read last */
+    uint64_t listed_ms;  /* when threads were listed last; 0: list them now */
+    size_t refreshed;    /* the next idle thread whose state is read */
+} rec_program;
+
+/* One tick, and the present pass of it. */
+typedef struct rec_tick {
+    bool silent; /* find all threads, emit no sample */
+    uint64_t time_us;
+    bool begun;        /* its lists were read and its threads chosen */
+    int cpu;           /* of the present pass; REC_NO_CPU: not pinned */
+    bool last;         /* no other pass follows */
+    bool exhausted;    /* nor another try of this one */
+    uint64_t switches; /* our own, when the pass began */
+} rec_tick;
+
+struct rec_unwinder {
+    rec_unwinder_opts opts;
+    pr_sink *sink;
+    uint64_t start_ns; /* zero of the samples' clock, CLOCK_MONOTONIC */
+    rec_process process;
+    rec_ptrace pause;
+    rec_name_table names; /* strings and frames that the sink has */
+    rec_emitter emitter;
+    rec_threads_table table; /* threads that the sink has, and others */
+    rec_stats stats;         /* but for what the parts of the program count */
+    uint64_t ended_degraded, ended_gc_lost; /* counts of earlier programs */
+    uint64_t alive_ms;                      /* when the process was checked */
+    bool detached; /* after an exec, until the new program is a Python */
+    uint64_t execed_ms;
+    rec_target target;
+    rec_program program;
+    rec_tick tick;
+};
+
+/* What a target is, for the public header. */
+void rec_target_fill(pid_t pid, const rec_runtime *runtime, rec_target *ret);
+
+/* Find all threads and their names without a sample, so that the first tick
+ * finds files open and names known.  The sink has been started. */
+pr_code rec_tick_prepare(rec_unwinder *unwinder, pr_err *err);
+
+/* Begin a tick; times as rec_unwinder_tick(). */
+void rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us);
+
+/* One pass, from a thread that is pinned to `cpu`, or REC_NO_CPU.  `last` says
+ * that no other will follow.  *ret_next is the CPU on which the tick should
+ * continue, or REC_NO_CPU when it is complete. */
+pr_code rec_tick_pass(rec_unwinder *unwinder, int cpu, bool last, int *ret_next,
+                      pr_err *err);
+
+/* Emit the samples that are pending. */
+pr_code rec_tick_flush(rec_unwinder *unwinder, pr_err *err);
+
+/* Add to a counter of the process (PR_COUNT_MISSED ...). */
+void rec_tick_count(rec_unwinder *unwinder, pr_count_kind kind, uint64_t n);
+
+/* Sum of a counter over the process and all threads. */
+uint64_t rec_tick_total(const rec_unwinder *unwinder, pr_count_kind kind);
+
+/* Is the place of a thread's rseq known?  Without, proofs take longer. */
+bool rec_tick_has_rseq(const rec_unwinder *unwinder);
+
+#endif
