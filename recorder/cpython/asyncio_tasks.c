@@ -14,16 +14,12 @@ enum {
     TABLE_WORDS = 13,
     TASK_MAX = 4096, /* bytes of a task object */
     TASKS_MAX = 65536,
-    INTERPS_MAX = 256,
-    THREADS_MAX = 8192,
     PARENTS_MAX = 16384,
     CALLS_MAX = 4096,
     NAME_MAX_POINTS = 4096,
     OBJECT_MAX = REC_CAP_OBJECT,
     READS_MAX = 1 << 20, /* of one walk, whatever it finds */
-    TRIES = 4,
-    TYPE_INT = 24, /* tp_flags: Py_TPFLAGS_LONG_SUBCLASS ... */
-    TYPE_STR = 28  /* ... and _UNICODE_SUBCLASS (Include/object.h) */
+    TRIES = 4
 };
 
 /* ---- the table ---- */
@@ -188,10 +184,10 @@ read_name(const walk *w, uint64_t address, rec_task *t, pr_err *err)
         rec_object_type(w->layout, w->memory, address, &type, &flags, err);
     if (code != PR_OK)
         return code;
-    if (flags >> TYPE_STR & 1)
+    if (flags & REC_TYPE_STR)
         return rec_object_str(w->layout, w->memory, address, NAME_MAX_POINTS,
                               &t->name, &t->name_len, err);
-    if (!(flags >> TYPE_INT & 1))
+    if (!(flags & REC_TYPE_INT))
         return torn(err, address, "no name of a task");
     code = rec_object_int(w->layout, w->memory, address, &number, err);
     if (code != PR_OK)
@@ -237,13 +233,11 @@ push_call(rec_task *t, size_t *cap, const rec_layout *l, const uint8_t *frame,
     return PR_OK;
 }
 
-/* What a suspended coroutine awaits lies on its stack: on top in 3.14, below
- * the NULL that 3.15 keeps with each iterator (Python/bytecodes.c SEND). */
+/* What a suspended coroutine awaits lies on its stack. */
 static uint64_t
 awaited_slot(const rec_layout *l, const uint8_t *frame)
 {
-    uint64_t top = rec_u64(frame + l->frame.stackpointer);
-    return top - (l->minor >= 15 ? 16 : 8);
+    return rec_u64(frame + l->frame.stackpointer) - l->gen.awaited_below_top;
 }
 
 static bool
@@ -547,9 +541,9 @@ walk_interp(walk *w, uint64_t interp, uint64_t *ret_next, pr_err *err)
     w->interp = interp;
     w->interp_id = (uint32_t)id;
     for (int i = 0; tstate && code == PR_OK; i++) {
-        if (i == THREADS_MAX)
+        if (i == REC_THREADS_MAX)
             return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                           "more than %d threads", THREADS_MAX);
+                           "more than %d threads", REC_THREADS_MAX);
         code = walk_thread(w, tstate, &tstate, err);
     }
     if (code != PR_OK || w->only_running)
@@ -565,9 +559,9 @@ walk_all(walk *w, uint64_t runtime, pr_err *err)
     pr_code code = read_word(w, runtime + w->layout->runtime.interpreters_head,
                              &interp, err);
     for (int i = 0; interp && code == PR_OK; i++) {
-        if (i == INTERPS_MAX)
+        if (i == REC_INTERPS_MAX)
             return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                           "more than %d interpreters", INTERPS_MAX);
+                           "more than %d interpreters", REC_INTERPS_MAX);
         code = walk_interp(w, interp, &interp, err);
     }
     return code;

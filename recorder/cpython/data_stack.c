@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 enum {
-    CHUNK_FIRST = 16384, /* the usual size, DATA_STACK_CHUNK_SIZE */
     CHUNK_MAX = 16 << 20,
     CHUNK_SLACK = 4096, /* a stack may have grown by this since the last read */
     CHUNKS_MAX = 4096,
@@ -76,6 +75,7 @@ rec_data_stack_add(rec_data_stack *s, const rec_layout *l, rec_batch *w,
                    bool again, rec_shot *ret)
 {
     rec_shot shot = {.cframe = REC_NO_PIECE, .again = REC_NO_PIECE};
+    s->head = l->chunk.head;
     shot.tstate = rec_batch_add(w, s->tstate, rec_tstate_bytes(l));
     if (shot.tstate == REC_NO_PIECE)
         return false;
@@ -148,23 +148,23 @@ put_chunk(rec_data_stack *s, size_t i, uint64_t address, uint32_t size,
 
 /* Read a chunk that was not foreseen: its usual size first. */
 static pr_code
-read_chunk(rec_batch *w, uint64_t address, rec_chunk *ret,
+read_chunk(const rec_layout *l, rec_batch *w, uint64_t address, rec_chunk *ret,
            uint64_t *ret_previous, pr_err *err)
 {
     if (!rec_plausible(address))
         return PR_FAIL(err, PR_TORN, 0, address, "not a stack chunk");
-    size_t piece = rec_batch_add(w, address, CHUNK_FIRST);
+    size_t piece = rec_batch_add(w, address, l->chunk.usual_size);
     pr_code code = rec_batch_read(w, err);
     if (code != PR_OK)
         return code;
     const uint8_t *p = rec_batch_bytes(w, piece);
     if (!p)
         return PR_FAIL(err, PR_TORN, 0, address, "stack chunk is not there");
-    uint64_t size = rec_u64(p + 8);
-    if (size <= REC_CHUNK_HEAD || size > CHUNK_MAX)
+    uint64_t size = rec_u64(p + l->chunk.size);
+    if (size <= l->chunk.head || size > CHUNK_MAX)
         return PR_FAIL(err, PR_TORN, 0, address, "size of stack chunk");
-    *ret_previous = rec_u64(p);
-    if (size > CHUNK_FIRST) {
+    *ret_previous = rec_u64(p + l->chunk.previous);
+    if (size > l->chunk.usual_size) {
         piece = rec_batch_add(w, address, (size_t)size);
         code = rec_batch_read(w, err);
         if (code != PR_OK)
@@ -179,7 +179,8 @@ read_chunk(rec_batch *w, uint64_t address, rec_chunk *ret,
 /* The chunks from the current one outwards that are not where they were:
  * read them, then put them behind the ones that are. */
 static pr_code
-follow_chunks(rec_data_stack *s, rec_batch *w, uint64_t current, pr_err *err)
+follow_chunks(rec_data_stack *s, const rec_layout *l, rec_batch *w,
+              uint64_t current, pr_err *err)
 {
     rec_chunk fresh[64], *list = fresh;
     size_t n = 0, cap = 64, known = 0;
@@ -203,7 +204,7 @@ follow_chunks(rec_data_stack *s, rec_batch *w, uint64_t current, pr_err *err)
             list = grown;
             cap = cap_grown;
         }
-        code = read_chunk(w, at, &list[n++], &at, err);
+        code = read_chunk(l, w, at, &list[n++], &at, err);
     }
     if (code == PR_OK)
         s->n_chunks = s->n_live = known;
@@ -227,12 +228,13 @@ first_read(const rec_data_stack *s)
 
 /* The known chunks are linked to each other as they were. */
 static bool
-links_hold(const rec_data_stack *s, const rec_batch *w)
+links_hold(const rec_data_stack *s, const rec_layout *l, const rec_batch *w)
 {
     for (size_t i = first_read(s); i < s->n_live; i++) {
         const uint8_t *p = rec_batch_bytes(w, s->chunk[i].piece);
         uint64_t previous = i ? s->chunk[i - 1].address : 0;
-        if (!p || rec_u64(p) != previous || rec_u64(p + 8) != s->chunk[i].size)
+        if (!p || rec_u64(p + l->chunk.previous) != previous ||
+            rec_u64(p + l->chunk.size) != s->chunk[i].size)
             return false;
     }
     return true;
@@ -261,7 +263,7 @@ used_of(const rec_data_stack *s, const rec_layout *l, size_t i,
     if (i + 1 < s->n_live || l->tstate.datastack_top == REC_ABSENT)
         return c->size;
     uint64_t used = rec_u64(tstate + l->tstate.datastack_top) - c->address;
-    return used < REC_CHUNK_HEAD || used > c->size ? 0 : (uint32_t)used;
+    return used < l->chunk.head || used > c->size ? 0 : (uint32_t)used;
 }
 
 /* Read what was asked for too short, and settle what to ask for next time. */
@@ -291,16 +293,17 @@ settle_wants(rec_data_stack *s, const rec_layout *l, rec_batch *w,
 /* Make the live chunks those from `current` outwards: by what is known, and
  * if that does not hold, by reading all of them. */
 static pr_code
-follow_known(rec_data_stack *s, rec_batch *w, uint64_t current, pr_err *err)
+follow_known(rec_data_stack *s, const rec_layout *l, rec_batch *w,
+             uint64_t current, pr_err *err)
 {
-    if (settle_live(s, current) && links_hold(s, w))
+    if (settle_live(s, current) && links_hold(s, l, w))
         return PR_OK;
-    pr_code code = follow_chunks(s, w, current, err);
-    if (code == PR_OK && !links_hold(s, w)) {
+    pr_code code = follow_chunks(s, l, w, current, err);
+    if (code == PR_OK && !links_hold(s, l, w)) {
         s->n_chunks = 0;
-        code = follow_chunks(s, w, current, err);
+        code = follow_chunks(s, l, w, current, err);
     }
-    if (code == PR_OK && (!s->n_live || !links_hold(s, w)))
+    if (code == PR_OK && (!s->n_live || !links_hold(s, l, w)))
         return PR_FAIL(err, PR_TORN, 0, current, "links of the data stack");
     return code;
 }
@@ -324,7 +327,7 @@ rec_data_stack_follow(rec_data_stack *s, const rec_layout *l, rec_batch *w,
         s->n_chunks = s->n_live = 0;
         return PR_OK;
     }
-    pr_code code = follow_known(s, w, chunk, err);
+    pr_code code = follow_known(s, l, w, chunk, err);
     if (code != PR_OK)
         return code;
     return settle_wants(s, l, w, shot->tstate, err);
@@ -340,10 +343,11 @@ rec_data_stack_load(rec_data_stack *s, rec_batch *w, size_t i, pr_err *err)
 }
 
 static bool
-holds(const rec_chunk *c, uint64_t address, size_t len)
+holds(const rec_data_stack *s, size_t i, uint64_t address, size_t len)
 {
+    const rec_chunk *c = &s->chunk[i];
     uint64_t from = address - c->address;
-    return from >= REC_CHUNK_HEAD && from < c->size && len <= c->size - from;
+    return from >= s->head && from < c->size && len <= c->size - from;
 }
 
 size_t
@@ -351,12 +355,12 @@ rec_data_stack_chunk(const rec_data_stack *s, size_t hint, uint64_t address,
                      size_t len)
 {
     /* mostly the same chunk or the next one outwards */
-    if (hint < s->n_live && holds(&s->chunk[hint], address, len))
+    if (hint < s->n_live && holds(s, hint, address, len))
         return hint;
-    if (hint - 1 < s->n_live && holds(&s->chunk[hint - 1], address, len))
+    if (hint - 1 < s->n_live && holds(s, hint - 1, address, len))
         return hint - 1;
     for (size_t i = s->n_live; i-- > 0;)
-        if (holds(&s->chunk[i], address, len))
+        if (holds(s, i, address, len))
             return i;
     return SIZE_MAX;
 }

@@ -11,9 +11,6 @@
 
 #include "recorder/cpython/read_batch.h"
 
-/* Bytes before the first frame of a chunk: previous, size, top. */
-#define REC_CHUNK_HEAD 24
-
 /* A chunk of a thread's data stack. */
 typedef struct rec_chunk {
     uint64_t address;
@@ -25,6 +22,7 @@ typedef struct rec_chunk {
 typedef struct rec_data_stack {
     uint64_t tstate;
     uint64_t cframe;  /* 3.11, 3.12: where its cframe lay */
+    uint32_t head;    /* bytes before the first frame of a chunk */
     rec_chunk *chunk; /* outermost first */
     size_t n_chunks, cap_chunks;
     size_t n_live; /* of them in use; the others were so lately */

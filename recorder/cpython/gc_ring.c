@@ -5,46 +5,23 @@
 
 #include <math.h>
 
-/* One collection (struct gc_generation_stats, 3.15.2); 8 words of 8 bytes. */
-enum {
-    ENTRY_BYTES = 64,
-    TS_START = 0, /* ns, CLOCK_MONOTONIC */
-    TS_STOP = 8,
-    COLLECTIONS = 16, /* cumulative, as all but the times and the heap size */
-    COLLECTED = 24,
-    UNCOLLECTABLE = 32,
-    CANDIDATES = 40,
-    DURATION = 48, /* double, s */
-    HEAP_SIZE = 56
-};
-
 /* A ring is its entries and, 8-aligned, the index of the latest one (i8). */
 enum { INDEX_BYTES = 8, SEQUENCE_BYTES = 8, MAX_STATS = 2048 };
 
-/* Entries a generation: with the GIL 11 young and 3 of each old one, one each
- * on free-threaded builds. */
-static const uint8_t entries_gil[REC_GENERATIONS] = {11, 3, 3};
-static const uint8_t entries_free[REC_GENERATIONS] = {1, 1, 1};
-
-static const uint8_t *
-entries_of(const rec_layout *layout)
-{
-    return layout->free_threaded ? entries_free : entries_gil;
-}
-
 static size_t
-ring_bytes(uint32_t entries)
+ring_bytes(const rec_layout *layout, uint32_t generation)
 {
-    return (size_t)entries * ENTRY_BYTES + INDEX_BYTES;
+    return (size_t)layout->gc_ring.entries[generation] *
+               layout->gc_ring.entry_size +
+           INDEX_BYTES;
 }
 
 static size_t
 stats_bytes(const rec_layout *layout)
 {
-    const uint8_t *entries = entries_of(layout);
     size_t n = SEQUENCE_BYTES;
-    for (int g = 0; g < REC_GENERATIONS; g++)
-        n += ring_bytes(entries[g]);
+    for (uint32_t g = 0; g < REC_GENERATIONS; g++)
+        n += ring_bytes(layout, g);
     return n;
 }
 
@@ -105,47 +82,49 @@ since(uint64_t ns, uint64_t start_us)
 }
 
 static pr_code
-tell_entry(const rec_gc *gc, uint32_t generation, const uint8_t *entry,
-           uint64_t start_us, rec_gc_tell tell, void *context, pr_err *err)
+tell_entry(const rec_gc *gc, const rec_layout *l, uint32_t generation,
+           const uint8_t *entry, uint64_t start_us, rec_gc_tell tell,
+           void *context, pr_err *err)
 {
-    if (rec_u64(entry + TS_START) / 1000 < start_us)
+    if (rec_u64(entry + l->gc_ring.start) / 1000 < start_us)
         return PR_OK;
     const pr_gc_event event = {
         .interp = gc->interp,
         .generation = generation,
-        .start_us = since(rec_u64(entry + TS_START), start_us),
-        .stop_us = since(rec_u64(entry + TS_STOP), start_us),
-        .collections = rec_u64(entry + COLLECTIONS),
-        .collected = rec_u64(entry + COLLECTED),
-        .uncollectable = rec_u64(entry + UNCOLLECTABLE),
-        .candidates = rec_u64(entry + CANDIDATES),
-        .heap_size = rec_u64(entry + HEAP_SIZE),
-        .duration_ns = nanoseconds(entry + DURATION),
+        .start_us = since(rec_u64(entry + l->gc_ring.start), start_us),
+        .stop_us = since(rec_u64(entry + l->gc_ring.stop), start_us),
+        .collections = rec_u64(entry + l->gc_ring.collections),
+        .collected = rec_u64(entry + l->gc_ring.collected),
+        .uncollectable = rec_u64(entry + l->gc_ring.uncollectable),
+        .candidates = rec_u64(entry + l->gc_ring.candidates),
+        .heap_size = rec_u64(entry + l->gc_ring.heap_size),
+        .duration_ns = nanoseconds(entry + l->gc_ring.duration),
     };
     return tell(context, &event, err);
 }
 
 /* The entries follow the one at the index round the ring, oldest first. */
 static pr_code
-tell_ring(rec_gc *gc, uint32_t generation, const uint8_t *ring,
-          uint32_t entries, uint64_t start_us, rec_gc_tell tell, void *context,
-          pr_err *err)
+tell_ring(rec_gc *gc, const rec_layout *l, uint32_t generation,
+          const uint8_t *ring, uint64_t start_us, rec_gc_tell tell,
+          void *context, pr_err *err)
 {
-    uint8_t latest = ring[(size_t)entries * ENTRY_BYTES];
+    uint32_t entries = l->gc_ring.entries[generation];
+    uint8_t latest = ring[(size_t)entries * l->gc_ring.entry_size];
     if (latest >= entries)
         return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
                        "ring index %u of generation %u", latest, generation);
     for (uint32_t i = 1; i <= entries; i++) {
         const uint8_t *entry =
-            ring + (size_t)((latest + i) % entries) * ENTRY_BYTES;
-        uint64_t number = rec_u64(entry + COLLECTIONS);
+            ring + (size_t)((latest + i) % entries) * l->gc_ring.entry_size;
+        uint64_t number = rec_u64(entry + l->gc_ring.collections);
         if (number <= gc->seen[generation])
             continue; /* told, or a slot never used (0) */
         if (gc->seen[generation] > 0)
             gc->lost += number - gc->seen[generation] - 1;
         gc->seen[generation] = number;
         pr_code rc =
-            tell_entry(gc, generation, entry, start_us, tell, context, err);
+            tell_entry(gc, l, generation, entry, start_us, tell, context, err);
         if (rc != PR_OK)
             return rc;
     }
@@ -173,9 +152,8 @@ rec_gc_poll(rec_gc *gc, const rec_layout *layout, rec_memory *memory,
     rc = copy_stats(layout, memory, address, stats, err);
     const uint8_t *ring = stats;
     for (uint32_t g = 0; g < REC_GENERATIONS && rc == PR_OK; g++) {
-        uint32_t entries = entries_of(layout)[g];
-        rc = tell_ring(gc, g, ring, entries, start_us, tell, context, err);
-        ring += ring_bytes(entries);
+        rc = tell_ring(gc, layout, g, ring, start_us, tell, context, err);
+        ring += ring_bytes(layout, g);
     }
     return rc;
 }

@@ -1,15 +1,18 @@
 /*
- * layout.h - where CPython keeps things: one struct of offsets for every
- * version.  The only file, with layout.c, that knows CPython's layouts.
+ * layout.h - where CPython keeps its structures: one struct of offsets and
+ * constants for every version.
  *
- * 3.13+ publishes most of them at the start of _PyRuntime (struct
- * _Py_DebugOffsets, Include/internal/pycore_debug_offsets.h); the rest, and
- * all of 3.11 and 3.12, are tables here.
+ * 3.13 and later publish most offsets at the start of _PyRuntime (struct
+ * _Py_DebugOffsets, Include/internal/pycore_debug_offsets.h).  One file a
+ * version, offsets_3_NN.c, says where that table has each field and states
+ * what the table leaves out; all of 3.11 and 3.12 stands in their files.  No
+ * other file knows a layout: to support a new version, write its offsets file
+ * and add its line to the list in offsets.h.
  *
- * Validated once, in rec_layout_load(): every offset that is used lies, with
- * its width, inside the size given for its struct, and every size is under
- * the caps below.  Code that has read size bytes of a struct may use any
- * offset of it without a further check.
+ * rec_layout_load() validates once: every offset lies, with the width of its
+ * field, inside the size of its struct, and every size is under the caps
+ * below.  Code that has read `size` bytes of a struct may use any offset of it
+ * without a further check.
  */
 #ifndef RECORDER_CPYTHON_LAYOUT_H
 #define RECORDER_CPYTHON_LAYOUT_H
@@ -18,56 +21,92 @@
 
 #define REC_ABSENT UINT32_MAX /* this version has no such field */
 
-/* Caps on the reported sizes: local buffers have these. */
-#define REC_CAP_TSTATE 8192
-#define REC_CAP_FRAME  256
-#define REC_CAP_CODE   1024
-#define REC_CAP_OBJECT 512 /* str, bytes, int, set */
+/* Caps on the published sizes: local buffers have these. */
+enum {
+    REC_CAP_TSTATE = 8192,
+    REC_CAP_FRAME = 256,
+    REC_CAP_CODE = 1024,
+    REC_CAP_OBJECT = 512, /* str, bytes, int, set, dict, generator */
+    REC_CAP_GIL = 64      /* what is read of struct _gil_runtime_state */
+};
 
+/* Bounds on lists in the target. */
+enum { REC_INTERPS_MAX = 256, REC_THREADS_MAX = 8192 };
+
+/* tp_flags, the same in 3.11 to 3.15 (Include/object.h). */
+enum {
+    REC_TYPE_BUILTIN = 1 << 1,       /* 3.12 on: a static type of the core */
+    REC_TYPE_INLINE_VALUES = 1 << 2, /* 3.13 on */
+    REC_TYPE_MANAGED_DICT = 1 << 4,
+    REC_TYPE_HEAP = 1 << 9,
+    REC_TYPE_INT = 1 << 24,
+    REC_TYPE_STR = 1 << 28,
+    REC_TYPE_DICT = 1 << 29,
+    REC_TYPE_EXCEPTION = 1 << 30
+};
+
+/* Where an instance keeps its attributes. */
+typedef enum rec_attributes {
+    REC_ATTRIBUTES_POINTER, /* 3.11: values pointer before the dict pointer */
+    REC_ATTRIBUTES_TAGGED, /* 3.12: one pointer, bit 0 set: values, else dict */
+    REC_ATTRIBUTES_INLINE  /* 3.13 on: values after the object */
+} rec_attributes;
+
+/* Members of type uint32_t are byte offsets, REC_ABSENT if this version has no
+ * such field; the others are values. */
 typedef struct rec_layout {
     uint32_t version; /* PY_VERSION_HEX */
     uint8_t minor;    /* 11 .. 15 */
     bool free_threaded;
 
     struct {
-        uint32_t interpreters_head, finalizing;
-        uint32_t gil_holder, gil_locked, gil_switch; /* 3.11: the GIL is here */
+        uint32_t interpreters_head;
+        uint32_t gil; /* 3.11: struct _gil_runtime_state is here */
     } runtime;
     struct {
-        uint32_t size, id, next, threads_head, threads_main;
+        uint32_t id, next, threads_head, threads_main;
         uint32_t ceval_gil; /* pointer to struct _gil_runtime_state */
-        uint32_t code_generation, tlbc_generation;
-        uint32_t gc;                 /* of struct gc inside the interpreter */
-        uint32_t asyncio_tasks_head; /* filled by task.c when it is known */
+        uint32_t code_generation;
+        uint32_t gc;      /* of struct gc inside the interpreter */
+        uint32_t modules; /* sys.modules */
+        uint32_t sysdict; /* the dict of module sys */
     } interp;
     struct { /* inside struct _gil_runtime_state */
         uint32_t holder, locked, switch_number;
     } gil;
     struct {
         uint32_t size, prev, next, interp;
-        uint32_t current_frame; /* 3.13+; REC_ABSENT before */
-        uint32_t cframe;        /* 3.11, 3.12; REC_ABSENT after */
+        uint32_t current_frame; /* 3.13 on */
+        uint32_t cframe;        /* 3.11, 3.12 */
         uint32_t base_frame, last_profiled_frame, last_profiled_frame_seq;
         uint32_t thread_id, native_thread_id, datastack_chunk;
-        uint32_t datastack_top, status, holds_gil, gil_requested;
+        uint32_t datastack_top, status, gil_requested;
         uint32_t current_exception, exc_info, exc_state;
-        uint32_t running_loop, running_task, tasks_head;
+        uint8_t status_active; /* bit of `status`: attached */
+        uint8_t status_over;   /* bits of `status`: cleared or finalized */
     } tstate;
-    struct {
-        uint32_t current_frame, previous; /* _PyCFrame, 3.11 and 3.12 */
+    struct { /* _PyCFrame, 3.11 and 3.12 */
+        uint32_t current_frame, previous;
     } cframe;
-    struct {
-        uint32_t exc_value, previous_item; /* _PyErr_StackItem */
+    struct { /* _PyErr_StackItem */
+        uint32_t exc_value, previous_item;
+        bool may_be_none; /* exc_value is None instead of NULL (to 3.13) */
     } exc;
+    struct { /* _PyStackChunk */
+        uint32_t previous, size;
+        uint32_t head;       /* bytes before the first frame */
+        uint32_t usual_size; /* in bytes, with its head */
+    } chunk;
     struct {
         uint32_t size, executable, previous, instr_ptr, localsplus;
-        uint32_t owner, stackpointer, tlbc_index;
+        uint32_t owner, stackpointer;
         uint8_t owner_thread, owner_generator; /* their values */
         uint8_t owner_shim; /* owners >= this are not Python frames; 255 none */
-        uint64_t tag_mask;  /* bits of `executable` to clear */
+        bool cleared_on_pop; /* a popped frame loses its code object */
+        uint64_t tag_mask;   /* bits of `executable` to clear */
     } frame;
     struct {
-        uint32_t size, filename, name, qualname, linetable, firstlineno;
+        uint32_t size, filename, qualname, linetable, firstlineno;
         uint32_t framesize; /* int, in words; REC_ABSENT on 3.11, where */
         uint32_t stacksize, nlocalsplus; /* a frame is their sum and */
         uint32_t frame_specials;         /* this many words */
@@ -75,32 +114,62 @@ typedef struct rec_layout {
         uint32_t code_adaptive, tlbc;
     } code;
     struct {
-        uint32_t ob_type, type_name, type_flags;
+        uint32_t size, ob_type; /* PyObject */
+        uint32_t type_name, type_flags, type_basicsize, type_dictoffset;
+        uint32_t type_cached_keys; /* of a heap type */
         uint32_t unicode_state, unicode_length, ascii_data, compact_data;
         uint32_t unicode_kind_shift, unicode_compact_bit, unicode_ascii_bit;
         uint32_t bytes_size, bytes_data;
-        uint32_t long_tag, long_digit;
+        uint32_t long_tag;  /* 3.12 on */
+        uint32_t long_size; /* 3.11: signed number of digits */
+        uint32_t long_digit;
         uint32_t set_used, set_mask, set_table;
+        uint32_t dict_keys, dict_values;
+        uint32_t module_dict;
     } object;
+    struct { /* PyDictKeysObject, and the values of a split table */
+        uint32_t log2_index_bytes, kind, n_entries, indices;
+        uint32_t values;       /* of struct _dictvalues: the first value */
+        uint32_t values_valid; /* byte: the inline values are in use */
+    } keys;
     struct {
-        uint32_t size, collecting, frame, stats, stats_size;
+        rec_attributes form;
+        uint32_t dict_before; /* the dict pointer lies this far before obj */
+    } attributes;
+    struct { /* struct _gc_runtime_state */
+        uint32_t collecting, frame, stats;
+        uint32_t stats_size; /* bytes of the block behind `stats` */
     } gc;
-    struct {
+    struct { /* the rings behind gc.stats; struct gc_generation_stats */
+        uint32_t entry_size, start, stop, collections, collected;
+        uint32_t uncollectable, candidates, duration, heap_size;
+        uint8_t entries[3]; /* by generation */
+    } gc_ring;
+    struct { /* generator, coroutine and asynchronous generator */
         uint32_t size, iframe, state;
+        uint32_t awaited_below_top; /* bytes from the stack pointer down */
         int8_t cleared, yield_from, yield_from_locked; /* values of state */
     } gen;
 } rec_layout;
 
-/* Does a table of offsets (3.13+) begin here? */
+/* Does a table of offsets (3.13 on) begin here? */
 bool rec_layout_has_cookie(const uint8_t *table);
 
-/* Identify the version and fill *ret.  `table` are the first bytes of
+/* Identify the version and fill *ret.  `table` holds the first bytes of
  * _PyRuntime (REC_TABLE_BYTES, zero-padded if the section is shorter).
  * version_hint stands for the version where there is no table: the value of
  * Py_Version or, from a file's name, 0x030b00f0; 0 if neither is known.
- * PR_NOT_PYTHON says what was found. */
+ * PR_NOT_PYTHON: the message says which version or which value was found. */
 #define REC_TABLE_BYTES 1024
 pr_code rec_layout_load(const uint8_t *table, uint32_t version_hint,
                         rec_layout *ret, pr_err *err);
+
+/* The versions that have no table, oldest first: 0x030b00f0, ...; 0 after the
+ * last one. */
+uint32_t rec_layout_without_table(size_t i);
+
+/* PR_NOT_PYTHON with the sentence for a CPython that is too old, too new or a
+ * pre-release; PR_OK if `version` (PY_VERSION_HEX) is supported. */
+pr_code rec_layout_check_version(uint32_t version, pr_err *err);
 
 #endif

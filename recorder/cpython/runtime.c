@@ -16,7 +16,6 @@
 
 enum {
     CHILDREN_MAX = 256, /* looked at for a message */
-    INTERPS_MAX = 256,
     TRIES = 4, /* the list of interpreters may change while it is looked at */
     SCAN_MAX = 64 << 20,
     SCAN_PIECE = 1 << 20,
@@ -77,7 +76,7 @@ check_interpreters(rec_memory *memory, const rec_layout *l, uint64_t runtime,
                        l->minor);
     bool idle = true;
     for (int i = 0; code == PR_OK && idle; i++) {
-        if (!interp || i == INTERPS_MAX)
+        if (!interp || i == REC_INTERPS_MAX)
             return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
                            "no interpreter of CPython 3.%u has a thread",
                            l->minor);

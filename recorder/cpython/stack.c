@@ -15,7 +15,6 @@
 enum {
     WALK_MAX = 1 << 18, /* frames of one walk */
     OFF_READS_MAX = 4096,
-    DEPTH_DEFAULT = 4096,
     NO_CHUNK = UINT32_MAX
 };
 
@@ -205,7 +204,7 @@ take_run(cursor *c, const rec_walk *walk, uint64_t next)
     uint32_t size = l->frame.size;
     while (w->n_raw < w->cap_raw && w->n_raw < WALK_MAX) {
         uint64_t from = next - in->address;
-        if (from < REC_CHUNK_HEAD || from >= len || len - from < size ||
+        if (from < l->chunk.head || from >= len || len - from < size ||
             (next & 7) || is_special(walk, next))
             break;
         const uint8_t *at = bytes + from;
@@ -311,7 +310,7 @@ typedef struct told {
 static told
 plan_of(const rec_walker *w)
 {
-    uint32_t max = w->max_depth ? w->max_depth : DEPTH_DEFAULT;
+    uint32_t max = w->max_depth ? w->max_depth : REC_DEPTH_DEFAULT;
     uint32_t n = (uint32_t)w->n_raw;
     if (n <= max)
         return (told){n, n, 0};
@@ -394,7 +393,7 @@ place_of_callee(const rec_data_stack *s, const rec_raw *outer,
     if (outer->chunk == inner->chunk)
         return outer->address + 8 * (uint64_t)outer->words;
     if (inner->chunk == outer->chunk + 1)
-        return s->chunk[inner->chunk].address + REC_CHUNK_HEAD;
+        return s->chunk[inner->chunk].address + s->head;
     return 0;
 }
 
@@ -441,7 +440,7 @@ static bool
 begins(const rec_data_stack *s, const rec_raw *outermost)
 {
     return outermost->chunk == 0 &&
-           outermost->address == s->chunk[0].address + REC_CHUNK_HEAD + 8;
+           outermost->address == s->chunk[0].address + s->head + 8;
 }
 
 static pr_code

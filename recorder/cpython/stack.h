@@ -13,6 +13,9 @@
 #include "recorder/cpython/code.h"
 #include "recorder/cpython/data_stack.h"
 
+/* Frames of an emitted stack when the options set no limit. */
+enum { REC_DEPTH_DEFAULT = 4096 };
+
 typedef struct rec_entry {
     uint64_t code, instr; /* 0, 0: a synthetic frame */
     uint64_t address;

@@ -9,16 +9,10 @@
 #include <unistd.h>
 
 enum {
-    INTERPS_MAX = 256,
-    THREADS_MAX = 8192,
     INTERP_SPAN_MAX = 16384,
-    GIL_BYTES = 64,
     DESCRIPTORS_LEFT = 64,
     PACK_LEAST = 64, /* threads that ended are not worth less work */
-    RSEQ_CPU_ID = 4, /* offset in struct rseq (linux/rseq.h) */
-    /* tstate._status, 3.12 on (Include/cpython/pystate.h) */
-    STATUS_CLEARED = 1 << 6,
-    STATUS_FINALIZED = 1 << 7
+    RSEQ_CPU_ID = 4  /* offset in struct rseq (linux/rseq.h) */
 };
 
 /* ---- the table ---- */
@@ -308,7 +302,7 @@ rec_interps_add(rec_threads_table *table, rec_batch *w)
         rec_interp *in = &table->interp[i];
         in->piece[0] = rec_batch_add(w, in->address + s.from, s.to - s.from);
         in->piece[1] = in->gil.address
-                           ? rec_batch_add(w, in->gil.address, GIL_BYTES)
+                           ? rec_batch_add(w, in->gil.address, REC_CAP_GIL)
                            : REC_NO_PIECE;
     }
 }
@@ -360,7 +354,7 @@ typedef struct found {
 
 typedef struct listing {
     rec_threads_table *table;
-    rec_interp interp[INTERPS_MAX];
+    rec_interp interp[REC_INTERPS_MAX];
     size_t n_interps;
     found *found;
     size_t n_found, cap_found;
@@ -391,8 +385,8 @@ gil_address(const rec_threads_table *table, uint64_t ceval_gil)
     const rec_layout *l = &table->runtime->layout;
     if (l->free_threaded)
         return 0;
-    if (l->runtime.gil_holder != REC_ABSENT) /* 3.11: one for all */
-        return table->runtime->address + l->runtime.gil_holder - l->gil.holder;
+    if (l->runtime.gil != REC_ABSENT) /* 3.11: one for all */
+        return table->runtime->address + l->runtime.gil;
     return rec_plausible(ceval_gil) ? ceval_gil : 0;
 }
 
@@ -481,7 +475,7 @@ static bool
 is_over(const rec_layout *l, const uint8_t *tstate)
 {
     return l->tstate.status != REC_ABSENT &&
-           (tstate[l->tstate.status] & (STATUS_CLEARED | STATUS_FINALIZED));
+           (tstate[l->tstate.status] & l->tstate.status_over);
 }
 
 static pr_code
@@ -519,9 +513,9 @@ list_threads(listing *list, uint32_t interp, pr_err *err)
 {
     uint64_t at = list->interp[interp].threads_head;
     for (uint32_t n = 0; at; n++) {
-        if (n == THREADS_MAX)
+        if (n == REC_THREADS_MAX)
             return PR_FAIL(err, PR_LIMIT, 0, at, "more than %d threads",
-                           THREADS_MAX);
+                           REC_THREADS_MAX);
         pr_code code = list_thread(list, at, interp, &at, err);
         if (code != PR_OK)
             return code;
@@ -540,9 +534,9 @@ list_all(listing *list, pr_err *err)
     if (code != PR_OK)
         return code;
     for (uint64_t at = rec_u64(p); at && code == PR_OK;) {
-        if (list->n_interps == INTERPS_MAX)
+        if (list->n_interps == REC_INTERPS_MAX)
             return PR_FAIL(err, PR_LIMIT, 0, at, "more than %d interpreters",
-                           INTERPS_MAX);
+                           REC_INTERPS_MAX);
         code = list_interp(list, at, &list->interp[list->n_interps], &at, err);
         if (code == PR_OK)
             code = list_threads(list, (uint32_t)list->n_interps++, err);

@@ -531,7 +531,7 @@ believes_remote(const rec_unwinder *u)
     if (u->opts.strategy == REC_REMOTE)
         return true;
     return u->opts.strategy != REC_COLOCATED &&
-           u->program.runtime.layout.minor >= 14;
+           u->program.runtime.layout.frame.cleared_on_pop;
 }
 
 static pr_code

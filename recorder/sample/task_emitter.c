@@ -10,7 +10,6 @@
 
 enum {
     LOOK_EVERY_US = 200000, /* for asyncio, which may be imported later */
-    DEPTH_DEFAULT = 4096,
     TOLD_MAX = 1 << 20
 };
 
@@ -178,7 +177,7 @@ static pr_code
 build_stack(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
             bool *ret_cut, pr_err *err)
 {
-    size_t max = u->opts.max_depth ? u->opts.max_depth : DEPTH_DEFAULT;
+    size_t max = u->opts.max_depth ? u->opts.max_depth : REC_DEPTH_DEFAULT;
     size_t steps = 0;
     t->n_frames = 0;
     for (const rec_task *task = leaf; task; task = waiter_of(t, task)) {

@@ -5,11 +5,7 @@
 
 #include "recorder/cpython/object.h"
 
-enum {
-    STATUS_ACTIVE = 1 << 4, /* tstate._status, 3.12 on: attached */
-    EXC_ITEMS_MAX = 64,
-    BASE_EXC_SUBCLASS = 1 << 30 /* tp_flags, all versions */
-};
+enum { EXC_ITEMS_MAX = 64 };
 
 bool
 rec_status_holds(const rec_unwinder *u, const rec_thread *t,
@@ -20,7 +16,7 @@ rec_status_holds(const rec_unwinder *u, const rec_thread *t,
     if (!l->free_threaded)
         return in->gil.locked && in->gil.holder == t->tstate;
     return l->tstate.status != REC_ABSENT &&
-           (tstate[l->tstate.status] & STATUS_ACTIVE);
+           (tstate[l->tstate.status] & l->tstate.status_active);
 }
 
 static bool
@@ -37,14 +33,14 @@ is_exception(rec_unwinder *u, uint64_t value)
 {
     if (!value || value == u->program.none)
         return false;
-    if (u->program.none || u->program.runtime.layout.minor >= 14)
+    if (u->program.none || !u->program.runtime.layout.exc.may_be_none)
         return true;
     uint64_t type, flags;
     if (rec_object_type(&u->program.runtime.layout, &u->program.memory, value,
                         &type, &flags, NULL) != PR_OK)
         return false;
     u->program.batch.calls++;
-    if (flags & BASE_EXC_SUBCLASS)
+    if (flags & REC_TYPE_EXCEPTION)
         return true;
     u->program.none = value;
     return false;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "debug_offsets.h"
 #include "recorder/cpython/gc_ring.h"
 
 enum {
@@ -102,7 +103,9 @@ set_up(bench *b)
 {
     memset(b, 0, sizeof *b);
     b->t.pointer = STATS;
-    b->layout.minor = 15;
+    uint8_t table[REC_TABLE_BYTES] = {0};
+    memcpy(table, table_3_15, sizeof table_3_15);
+    assert_int_equal(rec_layout_load(table, 0, &b->layout, NULL), PR_OK);
     b->layout.interp.gc = GC;
     b->layout.gc.stats = POINTER;
     b->layout.gc.stats_size = STATS_BYTES;

@@ -4,7 +4,7 @@
 #include "debug_offsets.h"
 #include "fake_memory.h"
 
-enum { FINAL = 0xf0, VERSION_WORD = 1, FREE_WORD = 2 };
+enum { FINAL = 0xf0, VERSION_WORD = 1 };
 
 typedef struct table {
     uint8_t bytes[REC_TABLE_BYTES];
@@ -91,10 +91,8 @@ the_table_of_3_14_is_read(void **state)
     assert_int_equal(l.minor, 14);
     assert_int_equal(l.interp.threads_main, 7360);
     assert_int_equal(l.interp.code_generation, 7992);
-    assert_int_equal(l.interp.tlbc_generation, REC_ABSENT);
     assert_int_equal(l.tstate.base_frame, REC_ABSENT);
     assert_int_equal(l.tstate.datastack_top, 240);
-    assert_int_equal(l.frame.tlbc_index, REC_ABSENT);
     assert_int_equal(l.code.tlbc, REC_ABSENT);
     assert_int_equal(l.gen.yield_from, -1);
     assert_int_equal(l.frame.tag_mask, 3);
@@ -123,12 +121,66 @@ static void
 free_threaded_3_14_keeps_the_kind_of_a_str_in_the_second_byte(void **state)
 {
     (void)state;
-    table t = TABLE(table_3_14);
-    put_word(&t, FREE_WORD, 1);
+    table t = TABLE(table_3_14t);
     rec_layout l = loaded(&t, 0);
+    assert_true(l.free_threaded);
     assert_int_equal(l.object.unicode_kind_shift, 8);
     assert_int_equal(l.object.unicode_compact_bit, 11);
     assert_int_equal(l.object.unicode_ascii_bit, 12);
+}
+
+/* offsetof() with the headers of 3.13.5, 3.14.10 and 3.15.2 and
+ * Py_GIL_DISABLED. */
+static void
+what_no_table_publishes_follows_from_its_neighbours(void **state)
+{
+    (void)state;
+    const struct {
+        table t;
+        uint32_t cached_keys, dictoffset, exception, exc_state, top;
+        uint32_t module_dict, modules, values;
+    } build[] = {
+        {TABLE(table_3_13), 880, 288, 112, 256, 240, 16, 7656, 24},
+        {TABLE(table_3_14), 880, 288, 112, 256, 240, 16, 7688, 24},
+        {TABLE(table_3_15), 888, 288, 136, 288, 264, 16, 7592, 24},
+        {TABLE(table_3_13t), 896, 304, 112, 256, 240, 32, 7664, 8},
+        {TABLE(table_3_14t), 896, 304, 112, 256, 240, 32, 7712, 8},
+        {TABLE(table_3_15t), 904, 304, 136, 288, 264, 32, 7592, 8},
+    };
+    for (size_t i = 0; i < sizeof build / sizeof *build; i++) {
+        rec_layout l = loaded(&build[i].t, 0);
+        assert_int_equal(l.object.type_cached_keys, build[i].cached_keys);
+        assert_int_equal(l.object.type_dictoffset, build[i].dictoffset);
+        assert_int_equal(l.tstate.current_exception, build[i].exception);
+        assert_int_equal(l.tstate.exc_state, build[i].exc_state);
+        assert_int_equal(l.tstate.datastack_top, build[i].top);
+        assert_int_equal(l.object.module_dict, build[i].module_dict);
+        assert_int_equal(l.interp.modules, build[i].modules);
+        assert_int_equal(l.attributes.dict_before, build[i].values);
+    }
+}
+
+static void
+free_threaded_3_15_keeps_one_collection_a_generation(void **state)
+{
+    (void)state;
+    table t = TABLE(table_3_15t), gil = TABLE(table_3_15);
+    rec_layout l = loaded(&t, 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(l.gc_ring.entries[i], 1);
+    assert_int_equal(l.gc.stats_size, 3 * (l.gc_ring.entry_size + 8) + 8);
+    l = loaded(&gil, 0);
+    assert_int_equal(l.gc_ring.entries[0], 11);
+    assert_int_equal(l.gc_ring.entries[2], 3);
+}
+
+static void
+versions_without_a_table_can_be_listed(void **state)
+{
+    (void)state;
+    assert_int_equal(rec_layout_without_table(0), 0x030b00f0);
+    assert_int_equal(rec_layout_without_table(1), 0x030c00f0);
+    assert_int_equal(rec_layout_without_table(2), 0);
 }
 
 static void
@@ -167,6 +219,8 @@ other_versions_are_refused_by_name(void **state)
     expect_refused(&none, 0, "not known");
     expect_refused(&none, 0x030a0000 | FINAL, "3.10.0 is too old");
     expect_refused(&none, 0x030d0000 | FINAL, "without its table");
+    expect_refused(&none, 0x02070000 | FINAL, "2.7.0 is too old");
+    expect_refused(&none, 0x04000000 | FINAL, "4.0.0 is newer");
     put_word(&t, VERSION_WORD, 0x03100000 | FINAL);
     expect_refused(&t, 0, "3.16.0 is newer");
     put_word(&t, VERSION_WORD, 0x030f00b4);
@@ -228,9 +282,11 @@ no_wild_word_gets_out_of_its_struct(void **state)
 {
     (void)state;
     table a = TABLE(table_3_13), b = TABLE(table_3_14), c = TABLE(table_3_15);
+    table d = TABLE(table_3_15t);
     try_wild_words(&a, sizeof table_3_13 / 8);
     try_wild_words(&b, sizeof table_3_14 / 8);
     try_wild_words(&c, sizeof table_3_15 / 8);
+    try_wild_words(&d, sizeof table_3_15t / 8);
 }
 
 int
@@ -243,7 +299,10 @@ main(void)
         cmocka_unit_test(the_table_of_3_15_is_read),
         cmocka_unit_test(
             free_threaded_3_14_keeps_the_kind_of_a_str_in_the_second_byte),
+        cmocka_unit_test(what_no_table_publishes_follows_from_its_neighbours),
+        cmocka_unit_test(free_threaded_3_15_keeps_one_collection_a_generation),
         cmocka_unit_test(versions_without_a_table_are_known),
+        cmocka_unit_test(versions_without_a_table_can_be_listed),
         cmocka_unit_test(other_versions_are_refused_by_name),
         cmocka_unit_test(no_wild_word_gets_out_of_its_struct),
     };
