@@ -112,16 +112,15 @@ def floor_of(room, uses, floors):
     return floors[room]
 
 
-def draw(uses, counts):
+def draw(uses):
     floors = {}
     for room in uses:
         floor_of(room, uses, floors)
     lines = []
     for room in sorted(uses, key=lambda r: (-floors[r], r)):
         others = sorted(uses[room] - {room}, key=lambda r: (-floors[r], r))
-        lines.append("%d  %-18s %3d files  %s" % (
-            floors[room], room, counts[room],
-            "-> " + ", ".join(others) if others else ""))
+        lines.append("%d  %-18s  %s" % (
+            floors[room], room, "-> " + ", ".join(others) if others else ""))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -146,17 +145,16 @@ def check_names(paths):
 
 
 def main():
-    uses, counts, faults = collections.defaultdict(set), collections.Counter(), []
+    uses, faults = collections.defaultdict(set), []
     paths = list(sources())
     for path in paths:
-        counts[os.path.dirname(path)] += 1
         uses[os.path.dirname(path)].update()
         faults += check_file(path, uses)
     if not faults and sys.argv[1:] == ["--draw"]:
-        print(draw(uses, counts), end="")
+        print(draw(uses), end="")
         return 0
     faults += check_names(paths)
-    faults += check_drawing(draw(uses, counts)) if not faults else []
+    faults += check_drawing(draw(uses)) if not faults else []
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 
