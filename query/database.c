@@ -260,15 +260,32 @@ check_numbers(q_database *database, const char *path, pr_err *err)
 static const struct shape {
     const char *table, *columns;
 } shapes[] = {
-    {"meta", "key, value"},
+    {"profile", "id, hash, source, recording, host, command, commit_id,"
+                " python, mode, capture, time, wall_us, start_us, interval_us,"
+                " duration_us, samples, weight_us, unobserved_us, rate_hz,"
+                " error_percent, missed_percent, knows_cpu, knows_waiting,"
+                " first_node, last_node"},
+    {"label", "profile_id, key, value"},
+    {"meta", "profile_id, key, value"},
+    {"process", "id, profile_id, pid, parent_pid, command"},
     {"file", "id, path, base, module, class"},
     {"function", "id, file_id, qualname, name, first_line, kind"},
-    {"thread", "id, tid, interp, name, is_main, t0_us, t1_us, samples, proven,"
-               " sleeping, unproven, stopped, lost"},
+    {"thread", "id, process_id, tid, interp, name, is_main, t0_us, t1_us,"
+               " samples, weight_us, unobserved_us, proven, sleeping,"
+               " unproven, stopped, lost"},
     {"node", "id, parent_id, last_id, function_id, line"},
     {"run", "thread_id, node_id, status, t0_us, t1_us, n, weight_us"},
-    {"node_self", "node_id, thread_id, status, n, weight_us"},
-    {"function_total", "function_id, self_n, self_us, total_n, total_us"},
+    {"node_self", "id, node_id, thread_id, status, n, weight_us"},
+    {"function_total", "profile_id, function_id, self_n, self_us, self_ran_n,"
+                       " self_ran_us, total_n, total_us, total_ran_n,"
+                       " total_ran_us"},
+    {"edge_total", "profile_id, callee_id, caller_id, self_n, self_us,"
+                   " total_n, total_us"},
+    {"event", "id, process_id, thread_id, kind, t0_us, t1_us, detail"},
+    {"task", "id, process_id, thread_id, key, name, first_us"},
+    {"task_parent", "task_id, parent_id"},
+    {"loss", "process_id, thread_id, reason, n"},
+    {"opcode", "python, number, name"},
 };
 
 /* D1: each is a table, not a view or a virtual table that looks like one. */

@@ -158,7 +158,7 @@ make_samples(q_database *database, const q_query *query, char **ret,
     pr_code rc = add_source(database, query, sql, err);
     sqlite3_str_appendall(sql, query->has_range
                                    ? " GROUP BY node_id ORDER BY node_id"
-                                   : " ORDER BY node_id");
+                                   : " ORDER BY id");
     if (rc == PR_OK)
         return finish_text(sql, ret, err);
     sqlite3_free(sqlite3_str_finish(sql));
@@ -368,13 +368,14 @@ make_ready(q_database *database, const q_query *query, q_plan *plan,
 {
     plan->shape = Q_SHAPE_READY;
     plan->samples =
-        sqlite3_mprintf("SELECT 0, sum(samples), (SELECT value FROM meta"
-                        " WHERE key = 'weight_us') FROM thread");
+        sqlite3_mprintf("SELECT 0, sum(samples), sum(weight_us) FROM profile");
     if (!plan->samples)
         return no_memory(err);
     return make_answer(database, query,
-                       "(SELECT function_id AS a, * FROM function_total"
-                       " WHERE total_n > 0)",
+                       "(SELECT function_id AS a, sum(self_n) AS self_n,"
+                       " sum(self_us) AS self_us, sum(total_n) AS total_n,"
+                       " sum(total_us) AS total_us FROM function_total"
+                       " GROUP BY function_id)",
                        &plan->answer, err);
 }
 

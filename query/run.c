@@ -140,8 +140,8 @@ make_title(q_database *database, const char *text, const q_amount *all,
 {
     static const char sql[] =
         "SELECT sum(samples), total(proven) + total(sleeping) +"
-        " total(stopped), sum(unproven), sum(lost), (SELECT value / 1e6"
-        " FROM meta WHERE key = 'unobserved_us'), count(proven) +"
+        " total(stopped), sum(unproven), sum(lost),"
+        " sum(unobserved_us) / 1e6, count(proven) +"
         " count(sleeping) + count(stopped) + count(unproven) + count(lost)"
         " FROM thread";
     sqlite3_stmt *stmt;

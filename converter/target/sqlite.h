@@ -8,7 +8,7 @@
 
 struct sqlite3;
 
-/* The database is empty; on failure it is left as far as it came. */
+/* The profile of the job into an empty database; on failure there is none. */
 pr_code conv_sqlite_fill(struct sqlite3 *database, conv_job *job, pr_err *err);
 
 #endif

@@ -372,9 +372,9 @@ def check_sqlite(results, name, profile, path):
         f"sqlite runs of {name}",
         tuple(x or 0 for x in next(runs)) == (sum(t[1] for t in total),
                                               sum(t[2] for t in total)))
-    meta = dict(database.execute("SELECT key, value FROM meta"))
-    results.check(f"sqlite samples of {name}",
-                  meta["samples"] == profile.samples(), meta)
+    samples, = next(database.execute("SELECT samples FROM profile"))
+    results.check(f"sqlite samples of {name}", samples == profile.samples(),
+                  samples)
     database.close()
 
 

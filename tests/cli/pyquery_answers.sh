@@ -14,22 +14,29 @@ database() {
     sed -n 's/^ *"\(.*\)".*/\1/p' "$SRC/include/pyrec/schema.h" >tables.sql
     cat >rows.sql <<'SQL'
 PRAGMA application_id = 0x50595245;
-PRAGMA user_version = 1;
-INSERT INTO meta VALUES('python', '3.14.2');
-INSERT INTO file VALUES(1, '/srv/app/shop.py', 'shop.py', 'shop', 'project'),
-    (2, '/usr/lib/json/decoder.py', 'decoder.py', 'json.decoder', 'stdlib');
+PRAGMA user_version = 2;
+INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, 'web1', 'shop', NULL,
+    '3.14.2', 'all', 'threads', 'real', NULL, NULL, 1000, 4000, 10, 10000, 0,
+    NULL, NULL, NULL, 1, 0, 1, 3);
+INSERT INTO process VALUES(1, 1, 7, NULL, 'shop', '3.14.2', 0, 4000);
+INSERT INTO meta VALUES(1, 'host', 'web1');
+INSERT INTO file VALUES
+    (1, '/srv/app/shop.py', 'shop.py', 'shop', 'project', x'01'),
+    (2, '/usr/lib/json/decoder.py', 'decoder.py', 'json.decoder', 'stdlib',
+    x'02');
 INSERT INTO function VALUES(1, 1, 'main', 'main', 9, 'py', x'01'),
     (2, 1, 'Shop.work', 'work', 19, 'py', x'02'),
     (3, 2, 'decode', 'decode', 29, 'py', x'03'),
     (4, 1, 'decode', 'decode', 39, 'py', x'04');
 INSERT INTO thread VALUES
-    (1, 7, 101, 0, 'MainThread', 1, 0, 4000, 5, 5, 0, 0, 0, 0),
-    (2, 7, 102, 0, char(27) || '[31mred', 0, 0, 4000, 5, 4, 0, 1, 0, 2);
+    (1, 1, 101, 0, 'MainThread', 1, 0, 4000, 5, 5000, 0, 5, 0, 0, 0, 0),
+    (2, 1, 102, 0, char(27) || '[31mred', 0, 0, 4000, 5, 5000, 0, 4, 0, 1, 0,
+    2);
 INSERT INTO node VALUES(1, 0, 3, 1, 1, 1, 10, 1, 1, 1),
     (2, 1, 2, 2, 2, 2, 20, 1, 1, 1), (3, 1, 3, 2, 3, 3, 30, 1, 1, 1);
 INSERT INTO run VALUES(1, 1, 2, 35, 0, 4000, 5, 5000),
     (2, 2, 3, 8, 0, 4000, 5, 5000);
-INSERT INTO node_self VALUES(2, 1, 35, 5, 5000), (3, 2, 8, 5, 5000);
+INSERT INTO node_self VALUES(1, 2, 1, 35, 5, 5000), (2, 3, 2, 8, 5, 5000);
 SQL
     cat tables.sql rows.sql | sqlite3 -batch -bail "$1"
 }
@@ -141,7 +148,7 @@ result $? "a file of something else is told, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"
 cp run.db newer.db
-sqlite3 newer.db "PRAGMA user_version = 2"
+sqlite3 newer.db "PRAGMA user_version = 3"
 ends 1 "a newer database" pyquery newer.db "top"
 cp run.db wrong.db
 sqlite3 wrong.db "UPDATE node_self SET n = -5"

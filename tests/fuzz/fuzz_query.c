@@ -19,18 +19,24 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char rows[] =
-    "INSERT INTO file VALUES(1, '/a/x.py', 'x.py', 'x', 'project');"
+    "INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, NULL, NULL, NULL,"
+    " NULL, 'all', 'threads', 'real', NULL, NULL, 1000, 10000, 9, 9000, 0,"
+    " NULL, NULL, NULL, 1, 1, 1, 3);"
+    "INSERT INTO process VALUES(1, 1, 7, NULL, NULL, NULL, 0, 10000);"
+    "INSERT INTO file VALUES(1, '/a/x.py', 'x.py', 'x', 'project', x'01');"
     "INSERT INTO function VALUES(1, 1, 'f', 'f', 1, 'py', x'01'),"
     " (2, 1, 'A.g', 'g', 5, 'py', x'02'), (3, 1, 'g', 'g', 9, 'py', x'03');"
-    "INSERT INTO thread(id, tid, interp, name, is_main, samples)"
-    " VALUES(1, 100, 0, 'MainThread', 1, 6), (2, 200, 0, 'pool', 0, 3);"
+    "INSERT INTO thread(id, process_id, tid, interp, name, is_main, samples,"
+    " weight_us, unobserved_us) VALUES(1, 1, 100, 0, 'MainThread', 1, 6, 6000,"
+    " 0), (2, 1, 200, 0, 'pool', 0, 3, 3000, 0);"
     "INSERT INTO node VALUES(1, 0, 3, 1, 1, 1, 1, 1, 1, 1),"
     " (2, 1, 3, 2, 2, 2, 5, 1, 1, 1), (3, 2, 3, 3, 3, 1, 1, 0, 0, 1);"
     "INSERT INTO run VALUES(1, 1, 2, 35, 0, 5000, 6, 6000),"
     " (2, 2, 3, 8, 0, 2000, 3, 3000);"
-    "INSERT INTO node_self VALUES(2, 1, 35, 6, 6000), (3, 2, 8, 3, 3000);"
-    "INSERT INTO function_total VALUES(1, 3, 3000, 9, 9000),"
-    " (2, 6, 6000, 9, 9000);";
+    "INSERT INTO node_self VALUES(1, 2, 1, 35, 6, 6000),"
+    " (2, 3, 2, 8, 3, 3000);"
+    "INSERT INTO function_total VALUES(1, 1, 3, 3000, 0, 0, 9, 9000, 6, 6000),"
+    " (1, 2, 6, 6000, 6, 6000, 9, 9000, 6, 6000);";
 
 /* A file of this process that nobody else can name. */
 static void
@@ -41,6 +47,17 @@ temp_path(char *path, size_t size)
     if (fd < 0)
         abort();
     close(fd);
+}
+
+static bool
+create_tables(sqlite3 *s)
+{
+    static const char *const schema[] = {PR_SCHEMA_TABLES, PR_SCHEMA_VIEWS};
+    bool done = true;
+    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++)
+        done =
+            done && sqlite3_exec(s, schema[i], NULL, NULL, NULL) == SQLITE_OK;
+    return done;
 }
 
 static q_database *
@@ -56,7 +73,7 @@ open_good(void)
              PR_SCHEMA_APPLICATION_ID, PR_SCHEMA_VERSION);
     if (sqlite3_open(path, &s) != SQLITE_OK ||
         sqlite3_exec(s, numbers, NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(s, PR_SCHEMA_TABLES, NULL, NULL, NULL) != SQLITE_OK ||
+        !create_tables(s) ||
         sqlite3_exec(s, rows, NULL, NULL, NULL) != SQLITE_OK)
         abort();
     sqlite3_close(s);

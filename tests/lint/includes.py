@@ -39,8 +39,11 @@ ROOMS = {
                         PUBLIC + ":error profile sink reader convert"],
     "converter/input": ["include/base",
                         PUBLIC + ":error profile sink reader convert"],
-    "converter/target": ["converter/model", "converter/encode",
-                         "converter/input", "include/base",
+    "converter/tables": ["converter/model", "converter/encode",
+                         "include/base",
+                         PUBLIC + ":error profile convert schema"],
+    "converter/target": ["converter/tables", "converter/model",
+                         "converter/encode", "converter/input", "include/base",
                          PUBLIC + ":error profile sink reader writer convert"
                          " schema version"],
     "converter/job": ["converter/target", "converter/model",

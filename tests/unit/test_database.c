@@ -129,7 +129,8 @@ tables_must_be_tables_with_their_columns(void **state)
         "DROP TABLE node",
         "DROP TABLE node; CREATE VIEW node AS SELECT 1 AS id, NULL AS"
         " parent_id, 1 AS last_id, 1 AS function_id, 1 AS line",
-        "DROP TABLE meta; CREATE VIRTUAL TABLE meta USING fts5(key, value)",
+        "DROP TABLE meta; CREATE VIRTUAL TABLE meta USING fts5(profile_id, key,"
+        " value)",
         "ALTER TABLE run DROP COLUMN weight_us",
         "ALTER TABLE thread RENAME COLUMN tid TO t",
         "ALTER TABLE node_self RENAME TO node_own",
@@ -149,7 +150,7 @@ tables_must_be_tables_with_their_columns(void **state)
 static const char *const refused[] = {
     "",
     " -- only a comment",
-    "INSERT INTO meta VALUES('a', 1)",
+    "INSERT INTO meta VALUES(1, 'a', 1)",
     "UPDATE node SET depth = 0",
     "DELETE FROM node RETURNING id",
     "DROP TABLE node",

@@ -4,10 +4,10 @@
 #include "query_fixture.h"
 
 /* Six functions that differ in one thing each. */
-static const char rows[] =
-    "INSERT INTO file VALUES(1, '/a/x.py', 'x.py', 'x', 'project'),"
-    " (2, '/b/x.py', 'x.py', 'x', 'project'),"
-    " (3, '/a/y.py', 'y.py', 'y', 'project');"
+static const char rows[] = FIXTURE_PROFILE
+    "INSERT INTO file VALUES(1, '/a/x.py', 'x.py', 'x', 'project', x'01'),"
+    " (2, '/b/x.py', 'x.py', 'x', 'project', x'02'),"
+    " (3, '/a/y.py', 'y.py', 'y', 'project', x'03');"
     "INSERT INTO function VALUES"
     "(1, 1, 'run', 'run', 10, 'py', x'01'),"
     "(2, 2, 'run', 'run', 10, 'py', x'02'),"
@@ -20,10 +20,12 @@ static const char rows[] =
     "(9, 3, 'it''s a \"b\"', 'odd', 70, 'py', x'09');"
     "INSERT INTO node SELECT id, NULL, id, 0, id, id, 1, 1, 1, 1"
     " FROM function;"
-    "INSERT INTO node_self SELECT id, 1, 0, 1 << id, 1000 FROM function;"
-    "INSERT INTO thread(id, tid, interp, name, is_main, samples) VALUES"
-    "(1, 100, 0, 'MainThread', 1, 9), (2, 200, 0, 'pool-1', 0, 5),"
-    "(3, 300, 0, 'pool-2', 0, 4), (4, 400, 0, NULL, 0, 3);";
+    "INSERT INTO node_self SELECT id, id, 1, 0, 1 << id, 1000 FROM function;"
+    "INSERT INTO thread(id, process_id, tid, interp, name, is_main, samples,"
+    " weight_us, unobserved_us) VALUES"
+    "(1, 1, 100, 0, 'MainThread', 1, 9, 0, 0),"
+    "(2, 1, 200, 0, 'pool-1', 0, 5, 0, 0),"
+    "(3, 1, 300, 0, 'pool-2', 0, 4, 0, 0), (4, 1, 400, 0, NULL, 0, 3, 0, 0);";
 
 static pr_code
 run(q_database *database, const char *query, int64_t *ret_samples, pr_err *err)
@@ -151,7 +153,7 @@ candidates_that_do_not_fit_are_left_out_whole(void **state)
     fixture f;
     fixture_begin(&f);
     fixture_write(
-        &f, "INSERT INTO file VALUES(1, 'a', 'a', 'a', 'project');"
+        &f, "INSERT INTO file VALUES(1, 'a', 'a', 'a', 'project', x'00');"
             "WITH RECURSIVE i(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM i"
             " WHERE x < 50) INSERT INTO function SELECT x, 1, 'C' || x ||"
             " '.' || hex(zeroblob(25)) || '.f', 'f', x, 'py', x'00' FROM i;");

@@ -220,7 +220,7 @@ put_names(sqlite3 *s)
         if (i % 2 == 0)
             put(s,
                 "INSERT INTO file VALUES(%d, '/app/m%d.py', 'm%d.py',"
-                " 'm%d', 'project')",
+                " 'm%d', 'project', x'00')",
                 i / 2 + 1, i / 2, i / 2, i / 2);
         put(s,
             "INSERT INTO function VALUES(%d, %d, 'f%d', 'f%d', %d, 'py',"
@@ -229,8 +229,9 @@ put_names(sqlite3 *s)
     }
     for (int i = 0; i < THREADS; i++)
         put(s,
-            "INSERT INTO thread(id, tid, interp, name, is_main, t1_us,"
-            " samples) VALUES(%d, %d, 0, 't%d', %d, 1000000, 0)",
+            "INSERT INTO thread(id, process_id, tid, interp, name, is_main,"
+            " t1_us, samples, weight_us, unobserved_us)"
+            " VALUES(%d, 1, %d, 0, 't%d', %d, 1000000, 0, 0, 0)",
             i + 1, i + 100, i, i == 0);
 }
 
@@ -243,18 +244,21 @@ put_totals(sqlite3 *s)
     for (int i = 0; i < SAMPLES; i++)
         weight_us += samples[i].weight_us;
     for (int i = 0; i < FUNCTIONS; i++)
-        put(s, "INSERT INTO function_total VALUES(%d, %lld, %lld, %lld, %lld)",
+        put(s,
+            "INSERT INTO function_total VALUES(1, %d, %lld, %lld, 0, 0, %lld,"
+            " %lld, 0, 0)",
             i + 1, counts[i].self, counts[i].self_us, counts[i].total,
             counts[i].total_us);
     put(s, "UPDATE thread SET samples = %d WHERE id = 1", SAMPLES);
-    put(s, "INSERT INTO meta VALUES('weight_us', %lld)", weight_us);
+    put(s, "UPDATE profile SET samples = %d, weight_us = %lld", SAMPLES,
+        weight_us);
 }
 
 static q_database *
 open_random(fixture *f, unsigned seed)
 {
     make_samples(seed);
-    fixture_write(f, "");
+    fixture_write(f, FIXTURE_PROFILE);
     sqlite3 *s = fixture_handle(f);
     fixture_sql(s, "BEGIN");
     put_names(s);
@@ -262,8 +266,9 @@ open_random(fixture *f, unsigned seed)
     if (seed % 2) /* may be empty */
         put_totals(s);
     fixture_sql(s, "CREATE INDEX node_parent ON node(parent_id);"
-                   "INSERT INTO node_self SELECT node_id, thread_id, status,"
-                   " sum(n), sum(weight_us) FROM run GROUP BY 1, 2, 3;"
+                   "INSERT INTO node_self SELECT NULL, node_id, thread_id,"
+                   " status, sum(n), sum(weight_us) FROM run"
+                   " GROUP BY node_id, thread_id, status ORDER BY node_id;"
                    "COMMIT");
     sqlite3_close(s);
     return fixture_open(f);
@@ -532,7 +537,7 @@ a_run_that_crosses_the_range_counts_by_its_samples(void **state)
     fixture f;
     fixture_begin(&f);
     fixture_write(&f,
-                  "INSERT INTO file VALUES(1, 'a', 'a', 'a', 'project');"
+                  "INSERT INTO file VALUES(1, 'a', 'a', 'a', 'project', x'00');"
                   "INSERT INTO function VALUES(1, 1, 'f', 'f', 1, 'py', x'00');"
                   "INSERT INTO node VALUES(1, NULL, 1, 0, 1, 1, 1, 1, 1, 1);"
                   "INSERT INTO run VALUES(1, 1, 1, 0, 0, 4000, 5, 50);");
@@ -672,10 +677,11 @@ sums_that_are_ready_are_used_and_titled(void **state)
     (void)state;
     fixture f;
     fixture_begin(&f);
-    fixture_write(&f, FIXTURE_ROWS
-                  "INSERT INTO function_total VALUES(1, 0, 0, 10, 10000),"
-                  " (2, 2, 2000, 6, 6000), (3, 8, 8000, 8, 8000);"
-                  "INSERT INTO meta VALUES('weight_us', 10000);");
+    fixture_write(&f,
+                  FIXTURE_ROWS "INSERT INTO function_total VALUES"
+                               "(1, 1, 0, 0, 0, 0, 10, 10000, 9, 9000),"
+                               " (1, 2, 2, 2000, 2, 2000, 6, 6000, 5, 5000),"
+                               " (1, 3, 8, 8000, 7, 7000, 8, 8000, 7, 7000);");
     q_database *d = fixture_open(&f);
     pr_err err = PR_ERR_INIT;
     q_result *ready = ask(d, "top by name"),
@@ -715,7 +721,7 @@ the_cost_follows_the_number_of_nodes(void **state)
     fixture_begin(&f);
     fixture_write(
         &f,
-        "INSERT INTO file VALUES(1, 'a', 'a', 'a', 'project');"
+        "INSERT INTO file VALUES(1, 'a', 'a', 'a', 'project', x'00');"
         "WITH RECURSIVE i(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM i"
         " WHERE x < 99) INSERT INTO function SELECT x, 1, 'f' || x, 'f' || x,"
         " x, 'py', x'00' FROM i;"
@@ -724,7 +730,7 @@ the_cost_follows_the_number_of_nodes(void **state)
         /* a chain of ten below each tenth node */
         " CASE WHEN x % 10 = 1 THEN NULL ELSE x - 1 END, (x + 9) / 10 * 10,"
         " (x - 1) % 10, x % 100, x % 100, 1, 0, 0, 0 FROM i;"
-        "INSERT INTO node_self SELECT id, 1, 0, 1, 1 FROM node;");
+        "INSERT INTO node_self SELECT id, id, 1, 0, 1, 1 FROM node;");
     q_database *d = fixture_open(&f);
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
         q_result *result = ask(d, queries[i]);

@@ -1,8 +1,8 @@
 /*
- * sqlite_rows.c - a virtual table with the smallest set of methods: one scan, from
+ * rows.c - a virtual table with the smallest set of methods: one scan, from
  * the first row to the last.
  */
-#include "converter/encode/sqlite_rows.h"
+#include "converter/tables/rows.h"
 
 #include <sqlite3.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 static const char module_name[] = "conv_rows";
 
 typedef struct source {
-    conv_sqlite_rows_next next;
+    conv_rows_next next;
     void *context;
 } source;
 
@@ -26,18 +26,6 @@ typedef struct cursor {
     sqlite3_int64 number;
     int64_t row[CONV_ROWS_COLUMNS];
 } cursor;
-
-pr_code
-conv_sqlite_fail(sqlite3 *database, pr_err *err)
-{
-    int rc = sqlite3_errcode(database);
-    pr_code code = rc == SQLITE_NOMEM ? PR_NOMEM : PR_IO;
-    pr_err_set(err, code, sqlite3_system_errno(database), PR_NO_OFFSET,
-               "cannot write the database: %s", sqlite3_errmsg(database));
-    if (rc == SQLITE_FULL)
-        pr_err_hint(err, "make room, or write to another file system");
-    return code;
-}
 
 static int
 rows_connect(sqlite3 *database, void *context, int argc,
@@ -152,7 +140,7 @@ static int
 insert_all(sqlite3 *database, const char *name, int columns)
 {
     sqlite3_str *sql = sqlite3_str_new(database);
-    sqlite3_str_appendf(sql, "INSERT INTO %s SELECT c0", name);
+    sqlite3_str_appendf(sql, "INSERT INTO main.%s SELECT c0", name);
     for (int c = 1; c < columns; c++)
         sqlite3_str_appendf(sql, ", c%d", c);
     sqlite3_str_appendf(sql, " FROM %s", module_name);
@@ -165,8 +153,8 @@ insert_all(sqlite3 *database, const char *name, int columns)
 }
 
 pr_code
-conv_sqlite_rows_insert(sqlite3 *database, const char *name, int columns,
-                        conv_sqlite_rows_next next, void *context, pr_err *err)
+conv_rows_insert(sqlite3 *database, const char *name, int columns,
+                 conv_rows_next next, void *context, pr_err *err)
 {
     source rows = {next, context};
     int rc =

@@ -1,0 +1,39 @@
+/*
+ * tables.h - the tables of schema.h in an open SQLite database.
+ *
+ * Each profile that is added gets nodes, threads and runs of its own, in one
+ * range of ids; names it shares with the others.  So adding a profile changes
+ * no row that is there.
+ */
+#ifndef CONVERTER_TABLES_TABLES_H
+#define CONVERTER_TABLES_TABLES_H
+
+#include "converter/tables/names.h"
+
+struct sqlite3;
+
+typedef struct conv_tables {
+    struct sqlite3 *database;
+    conv_names names;
+    /* the greatest ids in use */
+    int64_t profile, process, thread, node, run, node_self, event, task, loss;
+} conv_tables;
+
+/* Begin to add: the tables are made in an empty database and learnt from one
+ * that has them, in one transaction.  PR_FOREIGN: a database of something
+ * else; PR_NEWER: its schema is newer, or older, than this one. */
+pr_code conv_tables_begin(struct sqlite3 *database, conv_tables *ret,
+                          pr_err *err);
+
+/* Add the profile of a finished model that came from `source`.  *ret_added
+ * becomes false, and nothing is done, if the database has this very profile.
+ * Adds to *names_changed. */
+pr_code conv_tables_add(conv_tables *tables, const conv_model *model,
+                        const char *source, bool *ret_added,
+                        uint64_t *names_changed, pr_err *err);
+
+/* End the transaction: all that was added is there, or with `keep` false none
+ * of it.  Releases *tables in any case. */
+pr_code conv_tables_end(conv_tables *tables, bool keep, pr_err *err);
+
+#endif

@@ -1,0 +1,349 @@
+/*
+ * totals.c - node_self, function_total, edge_total: the answers to the
+ * commonest questions, of all samples of a profile.
+ *
+ * One walk over the tree in pre-order: what ends at or below a node is known
+ * when the walk leaves it, so a path of sums is all that is kept.
+ */
+#include "converter/tables/entry.h"
+
+#include "converter/tables/rows.h"
+
+#include <stdlib.h>
+
+static pr_code
+no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "totals");
+}
+
+/* ---- samples by stack, thread and status ---- */
+
+/* Those of one stack are a chain, the latest thread first. */
+typedef struct self_total {
+    uint64_t n, weight_us;
+    uint32_t thread;
+    uint32_t next; /* place + 1 in the chain, 0 at its end */
+    uint8_t status;
+} self_total;
+
+typedef struct selves {
+    uint32_t *head; /* [position] place + 1 of the chain's begin */
+    self_total *item;
+    size_t n, cap;
+} selves;
+
+static bool
+add_self(selves *s, uint32_t position, uint32_t thread,
+         const conv_model_run *run)
+{
+    for (uint32_t at = s->head[position]; at; at = s->item[at - 1].next) {
+        self_total *item = &s->item[at - 1];
+        if (item->thread != thread)
+            break;
+        if (item->status != run->status)
+            continue;
+        item->n += run->n;
+        item->weight_us += run->weight_us;
+        return true;
+    }
+    if (s->n >= UINT32_MAX - 1 ||
+        !pr_grow(&s->item, &s->cap, s->n + 1, sizeof *s->item))
+        return false;
+    s->item[s->n++] = (self_total){run->n, run->weight_us, thread,
+                                   s->head[position], run->status};
+    s->head[position] = (uint32_t)s->n;
+    return true;
+}
+
+static pr_code
+collect_selves(const conv_entry *e, selves *s, pr_err *err)
+{
+    s->head = calloc(e->index.n, sizeof *s->head);
+    if (!s->head)
+        return no_memory(err);
+    for (uint32_t i = 0; i < e->model->n_threads; i++) {
+        conv_cursor cursor;
+        conv_model_run run;
+        conv_cursor_init(&cursor, &e->model->threads[i]);
+        while (conv_cursor_next(&cursor, &run))
+            if (!add_self(s, e->index.position[run.node], i, &run))
+                return no_memory(err);
+    }
+    return PR_OK;
+}
+
+typedef struct self_walk {
+    const conv_entry *e;
+    const selves *s;
+    size_t position; /* the next one */
+    uint32_t at;     /* in the chain of the one before */
+} self_walk;
+
+static bool
+next_self(void *context, int64_t *row)
+{
+    self_walk *w = context;
+    while (w->at == 0) {
+        if (w->position == w->e->index.n)
+            return false;
+        w->at = w->s->head[w->position++];
+    }
+    const self_total *item = &w->s->item[w->at - 1];
+    size_t position = w->position - 1;
+    w->at = item->next;
+    row[0] = ++w->e->tables->node_self;
+    row[1] = position ? w->e->node0 + (int64_t)position : 0;
+    row[2] = w->e->thread0 + (int64_t)item->thread;
+    row[3] = item->status;
+    row[4] = conv_row_limit(item->n);
+    row[5] = conv_row_limit(item->weight_us);
+    return true;
+}
+
+/* ---- totals per function and edge ---- */
+
+typedef struct amount {
+    uint64_t n, us, ran_n, ran_us;
+} amount;
+
+static void
+add(amount *to, const amount *what)
+{
+    to->n += what->n;
+    to->us += what->us;
+    to->ran_n += what->ran_n;
+    to->ran_us += what->ran_us;
+}
+
+typedef struct sums {
+    amount self, total;
+} sums;
+
+typedef struct edge_key {
+    uint32_t callee, caller; /* functions of the model; NO_CALLER: a root */
+} edge_key;
+#define NO_CALLER UINT32_MAX
+
+/* A node that the walk is in, or the empty stack. */
+typedef struct step {
+    amount self, below;
+    uint32_t position, function, edge;
+} step;
+
+typedef struct totals {
+    const conv_entry *e;
+    sums *function; /* [function of the model] */
+    pr_set edges;   /* edge_key */
+    sums *edge;     /* [edges.n] */
+    size_t cap_edge;
+    step *path;
+    size_t depth, cap_path;
+} totals;
+
+/* Ran: held the GIL or was on a CPU. */
+static amount
+self_of(const selves *s, uint32_t position)
+{
+    amount sum = {0};
+    for (uint32_t at = s->head[position]; at; at = s->item[at - 1].next) {
+        const self_total *item = &s->item[at - 1];
+        bool ran = item->status & (PR_HAS_GIL | PR_ON_CPU);
+        add(&sum, &(amount){item->n, item->weight_us, ran ? item->n : 0,
+                            ran ? item->weight_us : 0});
+    }
+    return sum;
+}
+
+static bool
+find_edge(totals *t, uint32_t callee, uint32_t caller, uint32_t *ret,
+          pr_err *err)
+{
+    const edge_key key = {callee, caller};
+    if (pr_set_add(&t->edges, &key, ret, err) != PR_OK)
+        return false;
+    size_t had = t->cap_edge;
+    if (!pr_grow(&t->edge, &t->cap_edge, t->edges.n, sizeof *t->edge))
+        return false;
+    memset(t->edge + had, 0, (t->cap_edge - had) * sizeof *t->edge);
+    return true;
+}
+
+static void
+leave(totals *t)
+{
+    const step *s = &t->path[--t->depth];
+    uint8_t first = t->e->index.first[s->position];
+    add(&t->function[s->function].self, &s->self);
+    add(&t->edge[s->edge].self, &s->self);
+    if (first & CONV_FIRST_FUNCTION)
+        add(&t->function[s->function].total, &s->below);
+    /* no other node of a stack has the edge of its root */
+    if ((first & CONV_FIRST_EDGE) || t->depth == 0)
+        add(&t->edge[s->edge].total, &s->below);
+    if (t->depth)
+        add(&t->path[t->depth - 1].below, &s->below);
+}
+
+static bool
+enter(totals *t, uint32_t position, const amount *self, pr_err *err)
+{
+    const conv_model *model = t->e->model;
+    uint32_t frame = model->nodes[t->e->index.node[position]].frame;
+    uint32_t function = conv_model_frame(model, frame)->function;
+    uint32_t caller = t->depth ? t->path[t->depth - 1].function : NO_CALLER;
+    uint32_t edge;
+    if (!find_edge(t, function, caller, &edge, err) ||
+        !pr_grow(&t->path, &t->cap_path, t->depth + 1, sizeof *t->path))
+        return false;
+    t->path[t->depth++] = (step){*self, *self, position, function, edge};
+    return true;
+}
+
+static pr_code
+add_up(totals *t, const selves *s, pr_err *err)
+{
+    const conv_index *index = &t->e->index;
+    t->function = calloc(t->e->model->functions.n + 1, sizeof *t->function);
+    if (!t->function)
+        return no_memory(err);
+    for (uint32_t p = 1; p < index->n; p++) {
+        amount self = self_of(s, p);
+        while (t->depth >= index->depth[p])
+            leave(t);
+        if (!enter(t, p, &self, err))
+            return no_memory(err);
+    }
+    while (t->depth)
+        leave(t);
+    return PR_OK;
+}
+
+static void
+fill_amount(const amount *a, int64_t *row)
+{
+    row[0] = conv_row_limit(a->n);
+    row[1] = conv_row_limit(a->us);
+    row[2] = conv_row_limit(a->ran_n);
+    row[3] = conv_row_limit(a->ran_us);
+}
+
+/* Rows in the order of their primary key: the tables grow at their ends. */
+typedef struct order {
+    uint32_t a, b; /* the key: ids of rows */
+    uint32_t at;   /* what it is the key of */
+} order;
+
+static int
+compare_orders(const void *x, const void *y)
+{
+    const order *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    return (p->b > q->b) - (p->b < q->b);
+}
+
+typedef struct total_walk {
+    const totals *t;
+    order *order;
+    size_t n, at;
+} total_walk;
+
+static bool
+next_function(void *context, int64_t *row)
+{
+    total_walk *w = context;
+    if (w->at == w->n)
+        return false;
+    const order *o = &w->order[w->at++];
+    const sums *s = &w->t->function[o->at];
+    row[0] = w->t->e->profile;
+    row[1] = o->a;
+    fill_amount(&s->self, row + 2);
+    fill_amount(&s->total, row + 6);
+    return true;
+}
+
+static bool
+next_edge(void *context, int64_t *row)
+{
+    total_walk *w = context;
+    if (w->at == w->n)
+        return false;
+    const order *o = &w->order[w->at++];
+    const sums *s = &w->t->edge[o->at];
+    row[0] = w->t->e->profile;
+    row[1] = o->a;
+    row[2] = o->b;
+    row[3] = conv_row_limit(s->self.n);
+    row[4] = conv_row_limit(s->self.us);
+    row[5] = conv_row_limit(s->total.n);
+    row[6] = conv_row_limit(s->total.us);
+    return true;
+}
+
+/* Functions without a sample have no row. */
+static pr_code
+put_functions(const totals *t, pr_err *err)
+{
+    size_t n = t->e->model->functions.n;
+    total_walk w = {.t = t, .order = calloc(n + 1, sizeof *w.order)};
+    if (!w.order)
+        return no_memory(err);
+    for (uint32_t i = 0; i < n; i++)
+        if (t->function[i].total.n)
+            w.order[w.n++] = (order){t->e->function.at[i], 0, i};
+    qsort(w.order, w.n, sizeof *w.order, compare_orders);
+    pr_code rc = conv_rows_insert(t->e->tables->database, "function_total", 10,
+                                  next_function, &w, err);
+    free(w.order);
+    return rc;
+}
+
+/* A root's caller is 0. */
+static pr_code
+put_edges(const totals *t, pr_err *err)
+{
+    total_walk w = {.t = t, .order = calloc(t->edges.n + 1, sizeof *w.order)};
+    if (!w.order)
+        return no_memory(err);
+    const edge_key *keys = t->edges.item;
+    for (uint32_t i = 0; i < t->edges.n; i++) {
+        uint32_t caller =
+            keys[i].caller == NO_CALLER ? 0 : t->e->function.at[keys[i].caller];
+        if (t->edge[i].total.n)
+            w.order[w.n++] =
+                (order){t->e->function.at[keys[i].callee], caller, i};
+    }
+    qsort(w.order, w.n, sizeof *w.order, compare_orders);
+    pr_code rc = conv_rows_insert(t->e->tables->database, "edge_total", 7,
+                                  next_edge, &w, err);
+    free(w.order);
+    return rc;
+}
+
+pr_code
+conv_entry_put_totals(conv_entry *e, pr_err *err)
+{
+    selves s = {0};
+    totals t = {.e = e, .edges.size = sizeof(edge_key)};
+    pr_code rc = collect_selves(e, &s, err);
+    if (rc == PR_OK)
+        rc = add_up(&t, &s, err);
+    if (rc == PR_OK) {
+        self_walk w = {.e = e, .s = &s};
+        rc = conv_rows_insert(e->tables->database, "node_self", 6, next_self,
+                              &w, err);
+    }
+    if (rc == PR_OK)
+        rc = put_functions(&t, err);
+    if (rc == PR_OK)
+        rc = put_edges(&t, err);
+    free(s.head);
+    free(s.item);
+    free(t.function);
+    free(t.edge);
+    free(t.path);
+    pr_set_release(&t.edges);
+    return rc;
+}
