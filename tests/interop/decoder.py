@@ -730,6 +730,20 @@ def decode(data):
     return Decoder(data).decode()
 
 
+def segments(data):
+    """(end of its checkpoint, SPAN) of each segment from the first one on, up
+    to one that is not whole."""
+    order, names, at = Header(data).order, Names(), 64
+    while True:
+        try:
+            end, _ = zstd_frame_end(data, at)
+            checkpoint = Checkpoint(data, end, order)
+        except Fault:
+            return
+        yield checkpoint.end, Segment(checkpoint, names, Profile()).span
+        at = checkpoint.end
+
+
 def main(path):
     with open(path, "rb") as file:
         data = file.read()

@@ -42,18 +42,11 @@ def checkpoints(path):
     """[(end, samples so far)] by the second decoder's parts."""
     with open(path, "rb") as file:
         data = file.read()
-    found, at, samples = [], 64, 0
-    order, names = decoder.Header(data).order, decoder.Names()
-    while True:
-        try:
-            end, _ = decoder.zstd_frame_end(data, at)
-            checkpoint = decoder.Checkpoint(data, end, order)
-        except decoder.Fault:
-            return found
-        segment = decoder.Segment(checkpoint, names, decoder.Profile())
-        samples += segment.span[2]
-        at = checkpoint.end
-        found.append((at, samples))
+    found, samples = [], 0
+    for end, span in decoder.segments(data):
+        samples += span[2]
+        found.append((end, samples))
+    return found
 
 
 def run(results, name, program, *words):

@@ -1,5 +1,6 @@
 """Times in which nothing could be sampled, or nothing moved, are marked."""
 
+import glob
 import os
 import signal
 import subprocess
@@ -8,9 +9,8 @@ import time
 import live
 from live import expect
 
-LASTS = 1.0  # seconds
-LOOKS = 0.1  # a standstill is looked for this often
-LATE = 0.5   # and a machine under load may look this late
+CHECKED_EVERY = 0.1  # seconds, at the first tick after them
+STOPPED = 0.5        # seconds, in which many ticks were due
 
 
 def now():
@@ -18,7 +18,7 @@ def now():
 
 
 class Recording:
-    """Begun, and ended by the test."""
+    """One that has begun; the test ends it."""
 
     def __init__(self, target):
         self.process = subprocess.Popen(
@@ -28,6 +28,24 @@ class Recording:
         live.wait_until(lambda: live.size("run.bin") > before, "it begins")
         size = live.size("run.bin")
         live.wait_until(lambda: live.size("run.bin") > size, "it has samples")
+
+    def naps(self):
+        """How often the threads of the recorder have slept, taken together."""
+        total = 0
+        for path in glob.glob("/proc/%d/task/*/status" % self.process.pid):
+            with open(path) as file:
+                total += sum(int(line.split()[1]) for line in file
+                             if line.startswith("voluntary_ctxt"))
+        return total
+
+    def wait_for_check(self):
+        """Until the recorder has checked the target once more: at a tick that
+        begins when the time between two checks is over."""
+        end = now() + CHECKED_EVERY
+        live.wait_until(lambda: now() > end, "it is time for a check")
+        # A nap is a tick, or one of the encoder's, which are ten a second.
+        before = self.naps()
+        live.wait_until(lambda: self.naps() - before >= 50, "it has ticked")
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
@@ -45,39 +63,55 @@ class Recording:
                     kind)]
 
 
-def expect_still(recording, begin, end, text):
-    (mark,) = recording.marks("suspended") or [None]
-    expect(mark and mark[2] == text, "%s", mark)
-    expect(begin <= mark[0] <= mark[1] <= end + LATE, "%s beyond %s", mark,
-           (begin, end))
-    expect(mark[1] - mark[0] >= end - begin - 2 * LOOKS - LATE,
-           "%s is less than %s", mark, (begin, end))
-    expect("stood still" in recording.said, "%s", recording.said)
+class Suspension:
+    """Of a target, from before its first moment to after its last one; the
+    recorder has seen it at least twice."""
+
+    def __init__(self, recording, suspend):
+        self.begin = now()
+        suspend()
+        recording.wait_for_check()
+        self.seen = now()
+        recording.wait_for_check()
+        self.seen_again = now()
+        recording.wait_for_check()
+        self.recording = recording
+
+    def over(self, resume):
+        resume()
+        self.end = now()
+        self.recording.wait_for_check()
+
+    def expect_mark(self, text):
+        (mark,) = self.recording.marks("suspended") or [None]
+        expect(mark and mark[2] == text, "%s", mark)
+        expect(self.begin <= mark[0] <= self.seen, "%s begins beyond %s",
+               mark, (self.begin, self.seen))
+        expect(self.seen_again <= mark[1] <= self.end, "%s ends beyond %s",
+               mark, (self.seen_again, self.end))
+        expect("stood still" in self.recording.said, "%s", self.recording.said)
 
 
 @live.each_python
 def a_target_that_is_stopped_is_marked(python):
     with live.Target(python, "plain.py") as target:
         recording = Recording(target)
-        begin = now()
-        os.kill(target.pid, signal.SIGSTOP)
-        time.sleep(LASTS)
-        os.kill(target.pid, signal.SIGCONT)
-        end = now()
-        time.sleep(2 * LOOKS)
+        stop = Suspension(recording,
+                          lambda: os.kill(target.pid, signal.SIGSTOP))
+        stop.over(lambda: os.kill(target.pid, signal.SIGCONT))
         recording.end()
-    expect_still(recording, begin, end, "stopped by a signal")
+    stop.expect_mark("stopped by a signal")
 
 
 @live.once
 def a_target_that_stays_stopped_is_marked_to_the_end():
     with live.Target(live.ANY_PYTHON, "plain.py") as target:
         recording = Recording(target)
-        begin = now()
-        os.kill(target.pid, signal.SIGSTOP)
-        time.sleep(LASTS)
+        stop = Suspension(recording,
+                          lambda: os.kill(target.pid, signal.SIGSTOP))
         recording.end()
-        expect_still(recording, begin, begin + LASTS, "stopped by a signal")
+        stop.end = now()
+        stop.expect_mark("stopped by a signal")
         with open("/proc/%d/stat" % target.pid) as stat:
             expect(stat.read().rsplit(")", 1)[1].split()[0] == "T",
                    "pyrec let it go on")
@@ -109,18 +143,15 @@ def a_target_whose_cgroup_is_frozen_is_marked():
         with live.Target(live.ANY_PYTHON, "plain.py") as target:
             write(freezer + "/cgroup.procs", str(target.pid))
             recording = Recording(target)
-            begin = now()
-            write(freezer + "/cgroup.freeze", "1")
-            time.sleep(LASTS)
-            write(freezer + "/cgroup.freeze", "0")
-            end = now()
-            time.sleep(2 * LOOKS)
+            frost = Suspension(
+                recording, lambda: write(freezer + "/cgroup.freeze", "1"))
+            frost.over(lambda: write(freezer + "/cgroup.freeze", "0"))
             recording.end()
     finally:
         live.wait_until(lambda: not open(freezer + "/cgroup.procs").read(),
                         "the cgroup is empty")
         os.rmdir(freezer)
-    expect_still(recording, begin, end, "frozen")
+    frost.expect_mark("frozen")
 
 
 @live.once
@@ -130,15 +161,15 @@ def a_recorder_that_was_stopped_leaves_a_gap_without_samples():
         recording.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, recording.process.pid, os.WSTOPPED)
         begin = now()
-        time.sleep(LASTS)
+        time.sleep(STOPPED)
         end = now()
         recording.process.send_signal(signal.SIGCONT)
-        time.sleep(2 * LOOKS)
+        recording.wait_for_check()
+        again = now()
         recording.end()
     gaps = [gap for gap in recording.marks("gap") if gap[1] > begin]
-    expect(gaps and gaps[0][0] <= begin and gaps[0][1] >= end - 0.001,
-           "gaps %s, stopped %s", gaps, (begin, end))
-    expect(gaps[0][1] - gaps[0][0] <= end - begin + LATE, "too long: %s", gaps)
+    expect(gaps and gaps[0][0] <= begin and end - 0.001 <= gaps[0][1] <= again,
+           "gaps %s, stopped %s", gaps, (begin, end, again))
     first, last = [int((at - recording.start) * 1e6) for at in gaps[0][:2]]
     # the tick that was held up may have read a thread already, once each
     within = recording.database.rows(
