@@ -9,6 +9,7 @@ BINDIR  ?= $(PREFIX)/bin
 LIBDIR  ?= $(PREFIX)/lib
 INCDIR  ?= $(PREFIX)/include
 MANDIR  ?= $(PREFIX)/share/man
+DOCDIR  ?= $(PREFIX)/share/doc/pyrec
 WERROR  ?= 0
 SAN     ?=
 V       ?= 0
@@ -28,13 +29,17 @@ comma := ,
 # plain build are also what build/pyrec, build/pyconv and build/pyquery are.
 ifeq ($(SAN),)
 B      := build
-HARDEN := -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fPIE
+HARDEN := -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 LINK   := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 else
 B      := build/$(subst $(comma),-,$(SAN))
-HARDEN := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -fPIE
+HARDEN := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK   := -pie -fsanitize=$(SAN)
 endif
+# All objects go into the shared library as well.  What they call of each other
+# is not replaceable there, so that they are as fast as in a program.  The paths
+# in them are those of the tree: a build is the same wherever it stands.
+HARDEN += -fPIC -fno-semantic-interposition -ffile-prefix-map=$(CURDIR)=.
 ROOMS ?= format recorder converter query
 STD    = -std=c11 -D_GNU_SOURCE -Iinclude -I.
 ALL_CFLAGS = $(STD) $(WARN) $(HARDEN) $(CFLAGS) -MMD -MP -pthread
@@ -74,6 +79,19 @@ $(LIB): $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
+
+# The functions of the public headers alone are visible: the map names them.
+MAP    := include/libpyrec.map
+SONAME := libpyrec.so.$(firstword $(subst ., ,$(VERSION)))
+SHARED := $(B)/libpyrec.so.$(VERSION)
+$(SHARED): $(LIB_OBJ) $(MAP)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(SONAME) \
+	    -Wl,--version-script=$(MAP) -Wl,-z,defs $(filter-out -pie,$(LINK)) \
+	    -pthread $(LIB_OBJ) $(LIBS) -o $@
+
+.PHONY: shared
+shared: $(SHARED) ## build the shared libpyrec
 
 $(PROG): $(PROG_OBJ)
 	$(Q)rm -f $@
@@ -217,43 +235,52 @@ format: ## clang-format the tree
 
 # --- install -----------------------------------------------------------------
 # Man pages need scdoc; without it everything else is installed.
-SCDOC := $(shell command -v scdoc 2>/dev/null)
-MAN   := $(if $(SCDOC),$(patsubst spec/man/%.scd,$(B)/man/%, \
-         $(wildcard spec/man/*.scd)))
+SCDOC  := $(shell command -v scdoc 2>/dev/null)
+PAGES  := $(patsubst spec/man/%.scd,%,$(wildcard spec/man/*.scd))
+MAN    := $(if $(SCDOC),$(PAGES:%=$(B)/man/%))
 $(B)/man/%: spec/man/%.scd
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
 	$(Q)$(SCDOC) <$< >$@
 
-HEADERS := $(filter-out include/base/base.h,$(wildcard include/pyrec/*.h))
-INSTALLED = $(PROGRAMS:%=$(BINDIR)/%) $(LIBDIR)/libpyrec.a \
-            $(LIBDIR)/pkgconfig/pyrec.pc $(HEADERS:include/%=$(INCDIR)/%) \
-            $(foreach m,$(MAN),$(MANDIR)/man$(subst .,,$(suffix $m))/$(notdir $m))
-
 .PHONY: man
 man: $(MAN) ## build the man pages (scdoc)
 
-.PHONY: install
-install: all man ## programs, library, headers, pkg-config file, man pages
-	install -d $(addprefix $(DESTDIR),$(BINDIR) $(LIBDIR)/pkgconfig \
-	    $(INCDIR)/pyrec)
-	install -m 755 $(PROGRAMS:%=$(B)/%) $(DESTDIR)$(BINDIR)/
-	install -m 644 $(LIB) $(DESTDIR)$(LIBDIR)/
-	install -m 644 $(HEADERS) $(DESTDIR)$(INCDIR)/pyrec/
-	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' \
+# ROWS: MODE:FILE:DESTINATION of all that is installed; a link's mode is "link"
+# and its file what it points to.
+rows = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
+SPECS := $(addprefix spec/,format.md schema.md query.md sampling.md)
+ROWS = $(call rows,755,$(PROGRAMS:%=$(B)/%),$(BINDIR)) \
+    $(call rows,644,$(LIB) $(SHARED),$(LIBDIR)) \
+    link:$(notdir $(SHARED)):$(LIBDIR)/$(SONAME) \
+    link:$(SONAME):$(LIBDIR)/libpyrec.so \
+    $(call rows,644,$(B)/pyrec.pc,$(LIBDIR)/pkgconfig) \
+    $(call rows,644,$(wildcard include/pyrec/*.h),$(INCDIR)/pyrec) \
+    $(call rows,644,$(SPECS),$(DOCDIR)) \
+    $(foreach m,$(MAN),$(call rows,644,$m,$(MANDIR)/man$(subst .,,$(suffix $m))))
+
+$(B)/pyrec.pc: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' \
 	    'includedir=$(INCDIR)' '' 'Name: pyrec' \
 	    'Description: record, convert and question profiles of Python' \
 	    'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
-	    'Libs: -L$${libdir} -lpyrec $(LIBS) -pthread' \
-	    >$(DESTDIR)$(LIBDIR)/pkgconfig/pyrec.pc
-	for m in $(MAN); do \
-	    d=$(DESTDIR)$(MANDIR)/man$${m##*.} && install -d $$d && \
-	    install -m 644 $$m $$d/ || exit 1; done
+	    'Libs: -L$${libdir} -lpyrec' 'Libs.private: $(LIBS) -pthread' >$@
+.PHONY: FORCE
+FORCE:
+
+.PHONY: install
+install: all shared man $(B)/pyrec.pc ## programs, libraries, headers, specifications, man pages
+	$(Q)set -e; for row in $(ROWS); do \
+	    mode=$${row%%:*}; row=$${row#*:}; to="$(DESTDIR)$${row#*:}"; \
+	    mkdir -p "$${to%/*}"; \
+	    case $$mode in link) ln -sf "$${row%%:*}" "$$to" ;; \
+	    *) install -m $$mode "$${row%%:*}" "$$to" ;; esac; done
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	-rmdir $(DESTDIR)$(INCDIR)/pyrec 2>/dev/null
+	$(Q)for row in $(ROWS); do rm -f "$(DESTDIR)$${row##*:}"; done
+	$(Q)rmdir "$(DESTDIR)$(INCDIR)/pyrec" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || :
 
 .PHONY: dist
 dist: ## build/pyrec-VERSION.tar.gz of the committed tree

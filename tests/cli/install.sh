@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make install` puts down works from there, and `make uninstall` removes
-# all of it.
+# The files of `make install` work from where they lie, and `make uninstall`
+# removes all of them.
 set -u
 status=0
 result() {
@@ -19,44 +19,90 @@ pkg() {
 
 make install
 result $? "make install installs"
+version=$(pkg --modversion)
 
 for program in pyrec pyconv pyquery; do
-    told=$("root/usr/bin/$program" --version | head -n 1)
-    echo "$told"
-    case $told in
-    "$program $(pkg --modversion)"*) result 0 "$program tells the version" ;;
-    *) result 1 "$program tells the version" ;;
+    first=$("root/usr/bin/$program" --version | head -n 1)
+    case $first in
+    "$program $version"*) result 0 "$program prints the version" ;;
+    *) result 1 "$program prints the version, not '$first'" ;;
     esac
 done
 
-cat >program.c <<'C'
+cat >count.c <<'C'
 #include <pyrec/reader.h>
-#include <pyrec/writer.h>
+#include <pyrec/version.h>
 #include <stdio.h>
 
-int
-main(void)
+static unsigned long long samples;
+
+static pr_code
+delta(pr_sink *sink, const pr_delta *d, pr_err *err)
 {
+    (void)sink, (void)err;
+    samples += d->n;
+    return PR_OK;
+}
+
+int
+main(int argc, char **argv)
+{
+    static const pr_sink_ops ops = {.delta = delta};
+    pr_sink counter = {&ops};
+    pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
     pr_err err = PR_ERR_INIT;
-    pf_reader *reader = NULL;
-    if (pf_reader_open("/dev/null", &reader, &err) == PR_OK)
-        return 1;
-    puts(err.what);
+    pf_reader *reader;
+    if (argc != 2 || pf_reader_open(argv[1], &reader, &err) != PR_OK ||
+        pf_reader_replay(reader, &opts, &counter, NULL, &err) != PR_OK)
+        return fprintf(stderr, "%s\n", err.what), pr_exit_status(err.code);
+    pf_reader_free(reader);
+    printf("%s %llu\n", pr_version(), samples);
     return 0;
 }
 C
+vector=$SRC/spec/vectors/good-two-segments.bin
+wanted="$version $(sed -n '1s/.*"samples": \([0-9]*\).*/\1/p' \
+    "${vector%.bin}.json")"
 # shellcheck disable=SC2046 # words
-cc $(pkg --cflags) program.c $(pkg --libs) -o program && ./program
-result $? "a program builds against the installed library"
+cc -Wall -Werror $(pkg --cflags) count.c $(pkg --libs) -o count &&
+    readelf -d count | grep -q 'libpyrec\.so\.0' &&
+    [ "$(LD_LIBRARY_PATH=root/usr/lib ./count "$vector")" = "$wanted" ]
+result $? "a program reads a profile with the shared library"
+
+mkdir static
+cp root/usr/lib/libpyrec.a static/
+# shellcheck disable=SC2046 # words
+cc $(pkg --cflags) count.c -Lstatic $(pkg --static --libs-only-l) -o count &&
+    [ "$(./count "$vector")" = "$wanted" ]
+result $? "a program reads a profile with the static library"
 
 for header in root/usr/include/pyrec/*.h; do
-    echo "#include <pyrec/${header##*/}>" | cc -std=c11 -Wall -Werror \
-        -Iroot/usr/include -fsyntax-only -x c - || break
+    for language in "c -std=c11" "c++ -std=c++17"; do
+        # shellcheck disable=SC2086 # words
+        echo "#include <pyrec/${header##*/}>" | cc -x $language -Wall -Werror \
+            -Iroot/usr/include -fsyntax-only - || break 2
+    done
 done
-result $? "each installed header compiles alone"
+result $? "each installed header compiles alone, as C and as C++"
+
+# The functions of the headers, and no others; tests/lint/symbols.py compares
+# the map with the headers.
+sed -n 's/^ *\([a-z]*_[a-z_]*\);$/\1@@PYREC_0/p' \
+    "$SRC/include/libpyrec.map" | sort >wanted
+nm -D --defined-only "root/usr/lib/libpyrec.so.$version" |
+    awk '$2 == "T" { print $3 }' | sort >found
+[ -s wanted ] && diff wanted found
+result $? "the shared library shows the functions of its headers alone"
+
+for spec in $(sed -n 's/.*\(spec\/[a-z]*\.md\).*/\1/p' \
+    root/usr/include/pyrec/*.h | sort -u); do
+    [ -s "root/usr/share/doc/pyrec/${spec#spec/}" ]
+    result $? "the headers' $spec is installed"
+done
 
 make uninstall
-left=$(find root -type f)
-[ -z "$left" ]
+left=$(find root ! -type d)
+[ -z "$left" ] && [ ! -d root/usr/include/pyrec ] &&
+    [ ! -d root/usr/share/doc/pyrec ]
 result $? "make uninstall leaves nothing: $left"
 exit $status
