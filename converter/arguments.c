@@ -308,7 +308,7 @@ fail_usage(pr_err *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "%s", what);
+    PR_FAIL(err, PR_USAGE, "%s", what);
     pr_err_hint(err, "try 'pyconv --help'");
     return PR_USAGE;
 }
@@ -318,8 +318,8 @@ take_row(arguments *args, const row *r, const char *value, pr_err *err)
 {
     if (r->take(args, value))
         return PR_OK;
-    pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is wrong for --%s %s",
-               value, r->name, r->argument);
+    PR_FAIL(err, PR_USAGE, "'%s' is wrong for --%s %s", value, r->name,
+            r->argument);
     pr_err_hint(err, "--%s: %s", r->name, r->help);
     return PR_USAGE;
 }
@@ -374,7 +374,7 @@ check_action(arguments *args, pr_err *err)
     const conv_target_info *target =
         args->output ? conv_target_of_output(args->output) : NULL;
     if (!target) {
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no target given");
+        PR_FAIL(err, PR_USAGE, "no target given");
         pr_err_hint(err, "--to TARGET; 'pyconv --list' names the targets");
         return PR_USAGE;
     }

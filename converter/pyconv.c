@@ -137,7 +137,7 @@ convert(arguments *args)
         args->output ? NULL : default_output(args->input[0], args->target);
     const char *output = args->output ? args->output : made;
     if (!output) {
-        pr_err_set(&err, PR_NOMEM, 0, PR_NO_OFFSET, "name of the output");
+        pr_no_memory(&err);
         report(&err);
         return pr_exit_status(PR_NOMEM);
     }
@@ -163,8 +163,7 @@ flush_output(pr_err *err)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return PR_OK;
-    return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
-                   "cannot write to standard output");
+    return PR_FAIL_SYS(err, PR_IO, errno, "cannot write to standard output");
 }
 
 static int

@@ -89,9 +89,9 @@ q_database_fail(q_database *database, int rc, const char *doing, pr_err *err)
 {
     pr_code code = code_of(rc);
     if (code == PR_LIMIT && (rc & 0xff) == SQLITE_INTERRUPT)
-        return PR_FAIL(err, code, 0, PR_NO_OFFSET,
-                       "%s takes more steps than are allowed", doing);
-    return PR_FAIL(err, code, 0, PR_NO_OFFSET, "%s: %s", doing,
+        return PR_FAIL(err, code, "%s takes more steps than are allowed",
+                       doing);
+    return PR_FAIL(err, code, "%s: %s", doing,
                    sqlite3_errmsg(database->sqlite));
 }
 
@@ -100,7 +100,7 @@ q_database_prepare(q_database *database, const char *sql, sqlite3_stmt **ret,
                    pr_err *err)
 {
     if (!sql)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "query");
+        return pr_no_memory(err);
     int rc = sqlite3_prepare_v2(database->sqlite, sql, -1, ret, NULL);
     if (rc == SQLITE_OK)
         return PR_OK;
@@ -118,9 +118,8 @@ q_database_step(q_database *database, sqlite3_stmt *stmt, pr_err *err)
         return PR_END;
     /* our own SQL is right: it is the values it met */
     if ((rc & 0xff) == SQLITE_ERROR)
-        return PR_FAIL(err, database->guarded ? PR_USAGE : PR_DAMAGED, 0,
-                       PR_NO_OFFSET, "the question: %s",
-                       sqlite3_errmsg(database->sqlite));
+        return PR_FAIL(err, database->guarded ? PR_USAGE : PR_DAMAGED,
+                       "the question: %s", sqlite3_errmsg(database->sqlite));
     return q_database_fail(database, rc, "the question", err);
 }
 
@@ -150,9 +149,7 @@ q_database_integer(q_database *database, const char *sql, int64_t *ret,
     if (rc == PR_OK)
         *ret = sqlite3_column_int64(stmt, 0);
     sqlite3_finalize(stmt);
-    return rc == PR_END
-               ? PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET, "a row is missing")
-               : rc;
+    return rc == PR_END ? PR_FAIL(err, PR_INTERNAL, "a row is missing") : rc;
 }
 
 /* What SQLite says about a text of the user's is about his text. */
@@ -162,11 +159,11 @@ fail_guarded(q_database *database, int rc, pr_err *err)
     int at = sqlite3_error_offset(database->sqlite);
     uint64_t offset = at < 0 ? PR_NO_OFFSET : (uint64_t)at;
     if ((rc & 0xff) == SQLITE_AUTH)
-        return PR_FAIL(err, PR_USAGE, 0, offset,
-                       "only reading this one database is allowed");
+        return PR_FAIL_AT(err, PR_USAGE, offset,
+                          "only reading this one database is allowed");
     if ((rc & 0xff) == SQLITE_ERROR)
-        return PR_FAIL(err, PR_USAGE, 0, offset, "%s",
-                       sqlite3_errmsg(database->sqlite));
+        return PR_FAIL_AT(err, PR_USAGE, offset, "%s",
+                          sqlite3_errmsg(database->sqlite));
     return q_database_fail(database, rc, "the statement", err);
 }
 
@@ -180,17 +177,17 @@ prepare_one(q_database *database, const char *sql, sqlite3_stmt **ret,
     if (rc != SQLITE_OK)
         return fail_guarded(database, rc, err);
     if (!stmt)
-        return PR_FAIL(err, PR_USAGE, 0, 0, "there is no statement");
+        return PR_FAIL_AT(err, PR_USAGE, 0, "there is no statement");
     rc = sqlite3_prepare_v2(database->sqlite, tail, -1, &second, NULL);
     sqlite3_finalize(second);
     if (rc != SQLITE_OK || second) {
         sqlite3_finalize(stmt);
-        return PR_FAIL(err, PR_USAGE, 0, (uint64_t)(tail - sql),
-                       "only one statement is allowed");
+        return PR_FAIL_AT(err, PR_USAGE, (uint64_t)(tail - sql),
+                          "only one statement is allowed");
     }
     if (!sqlite3_stmt_readonly(stmt) || sqlite3_column_count(stmt) == 0) {
         sqlite3_finalize(stmt);
-        return PR_FAIL(err, PR_USAGE, 0, 0, "only SELECT is allowed");
+        return PR_FAIL_AT(err, PR_USAGE, 0, "only SELECT is allowed");
     }
     *ret = stmt;
     return PR_OK;
@@ -241,13 +238,13 @@ check_numbers(q_database *database, const char *path, pr_err *err)
     if (rc != PR_OK)
         return rc;
     if (id != PR_SCHEMA_APPLICATION_ID || version < 1) {
-        rc = PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET,
+        rc = PR_FAIL(err, PR_FOREIGN,
                      "'%s' is an SQLite database, but not of a profile", path);
         pr_err_hint(err, "make one with 'pyconv run.bin --to sqlite'");
         return rc;
     }
     if (version > PR_SCHEMA_VERSION) {
-        rc = PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+        rc = PR_FAIL(err, PR_NEWER,
                      "'%s' has schema version %lld, this program knows %d",
                      path, (long long)version, PR_SCHEMA_VERSION);
         pr_err_hint(err, "convert the profile again with this version");
@@ -303,8 +300,8 @@ check_shape(q_database *database, const struct shape *shape, const char *path,
     if (rc != PR_OK)
         return rc;
     if (found != 1)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "'%s' has no table '%s'", path, shape->table);
+        return PR_FAIL(err, PR_DAMAGED, "'%s' has no table '%s'", path,
+                       shape->table);
     sqlite3_stmt *stmt;
     sql =
         sqlite3_mprintf("SELECT %s FROM main.%s", shape->columns, shape->table);
@@ -312,11 +309,10 @@ check_shape(q_database *database, const struct shape *shape, const char *path,
     sqlite3_free(sql);
     sqlite3_finalize(stmt);
     if (rc == PR_NOMEM)
-        return PR_FAIL(err, rc, 0, PR_NO_OFFSET, "table '%s'", shape->table);
+        return PR_FAIL(err, rc, "table '%s'", shape->table);
     if (rc != PR_OK)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "'%s': table '%s' lacks a column of %s", path,
-                       shape->table, shape->columns);
+        return PR_FAIL(err, PR_DAMAGED, "'%s': table '%s' lacks a column of %s",
+                       path, shape->table, shape->columns);
     return PR_OK;
 }
 
@@ -336,14 +332,14 @@ open_sqlite(const char *path, sqlite3 **ret, pr_err *err)
 {
     char *plain = sqlite3_mprintf("%s%s", *path == '/' ? "" : "./", path);
     if (!plain)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "'%s'", path);
+        return pr_no_memory(err);
     int rc = sqlite3_open_v2(plain, ret,
                              SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
     sqlite3_free(plain);
     if (rc == SQLITE_OK)
         return PR_OK;
-    pr_code code = PR_FAIL(err, code_of(rc), 0, PR_NO_OFFSET,
-                           "cannot open '%s': %s", path, sqlite3_errstr(rc));
+    pr_code code = PR_FAIL(err, code_of(rc), "cannot open '%s': %s", path,
+                           sqlite3_errstr(rc));
     sqlite3_close(*ret);
     *ret = NULL;
     return code;
@@ -356,17 +352,15 @@ read_head(const char *path, char *head, size_t size, size_t *ret, pr_err *err)
     /* O_NONBLOCK: a pipe without a writer would hold us up */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot open '%s'",
-                       path);
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot open '%s'", path);
     struct stat st;
     pr_code rc = PR_OK;
     ssize_t n = 0;
     if (fstat(fd, &st) != 0 ||
         (n = S_ISREG(st.st_mode) ? pread(fd, head, size, 0) : 0) < 0)
-        rc = PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot read '%s'", path);
+        rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot read '%s'", path);
     else if (!S_ISREG(st.st_mode))
-        rc = PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET,
-                     "'%s' is not a regular file", path);
+        rc = PR_FAIL(err, PR_FOREIGN, "'%s' is not a regular file", path);
     else
         *ret = (size_t)n;
     close(fd);
@@ -395,7 +389,7 @@ q_open(const char *path, q_database **ret, pr_err *err)
 {
     q_database *database = calloc(1, sizeof *database);
     if (!database)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "'%s'", path);
+        return pr_no_memory(err);
     database->max_ticks = MAX_TICKS;
     pr_code opened = open_any(path, &database->sqlite, err);
     if (!database->sqlite) {

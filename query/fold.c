@@ -5,12 +5,6 @@
 
 #include <stdlib.h>
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "samples of the question");
-}
-
 static bool
 add(q_amount *sum, int64_t n, int64_t us)
 {
@@ -31,15 +25,15 @@ add_weight(q_weights *w, int64_t node, int64_t n, int64_t us, pr_err *err)
     if (w->len == 0 || w->node[w->len - 1] != node) {
         if (!pr_grow(&w->node, &w->cap_node, w->len + 1, sizeof *w->node) ||
             !pr_grow(&w->before, &w->cap_before, w->len + 2, sizeof *w->before))
-            return no_memory(err);
+            return pr_no_memory(err);
         if (w->len && w->node[w->len - 1] > node)
-            return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_DAMAGED,
                            "samples name a node that is no number");
         w->node[w->len++] = node;
         w->before[w->len] = w->before[w->len - 1];
     }
     if (!add(&w->before[w->len], n, us)) /* F1 */
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "samples of node %lld: %lld samples, %lld us",
                        (long long)node, (long long)n, (long long)us);
     return PR_OK;
@@ -51,7 +45,7 @@ q_weights_read(q_database *database, sqlite3_stmt *stmt, q_weights *ret,
 {
     q_weights w = {0};
     if (!pr_grow(&w.before, &w.cap_before, 1, sizeof *w.before))
-        return no_memory(err);
+        return pr_no_memory(err);
     w.before[0] = (q_amount){0, 0};
     pr_code rc;
     while ((rc = q_database_step(database, stmt, err)) == PR_OK) {
@@ -121,7 +115,7 @@ read_visit(walker *walk, visit *v, pr_err *err)
     v->id = sqlite3_column_int64(walk->stmt, 0);
     v->last = sqlite3_column_int64(walk->stmt, 1);
     if (v->last < v->id || (walk->started && v->id <= walk->previous))
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "nodes %lld to %lld are not numbered in pre-order",
                        (long long)v->id, (long long)v->last);
     walk->started = true;
@@ -222,7 +216,7 @@ q_fold_flat(q_database *database, sqlite3_stmt *stmt, const q_weights *weights,
     while ((rc = next_visit(&walk, &v, err)) == PR_OK) {
         int64_t b = has_b ? key_column(stmt, 3) : -1;
         if (!count_flat(&groups, key_column(stmt, 2), b, &v)) {
-            rc = no_memory(err);
+            rc = pr_no_memory(err);
             break;
         }
     }
@@ -364,7 +358,7 @@ read_tree(walker *walk, q_groups *groups, path *p, pr_err *err)
     while ((rc = next_visit(walk, &v, err)) == PR_OK)
         if (!count_in_tree(groups, p, key_column(walk->stmt, 2),
                            sqlite3_column_int(walk->stmt, 3) != 0, &v))
-            return no_memory(err);
+            return pr_no_memory(err);
     return rc == PR_END ? PR_OK : rc;
 }
 
@@ -378,7 +372,7 @@ q_fold_tree(q_database *database, sqlite3_stmt *stmt, const q_weights *weights,
     pr_code rc = read_tree(&walk, &groups, &p, err);
     free(p.step);
     if (rc == PR_OK && !put_in_order(&groups, least_n))
-        rc = no_memory(err);
+        rc = pr_no_memory(err);
     if (rc != PR_OK) {
         q_groups_release(&groups);
         return rc;

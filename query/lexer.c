@@ -21,11 +21,11 @@ next_quoted(q_lexer *lexer, q_token *ret, pr_err *err)
         p++;
     }
     if (!*p)
-        return PR_FAIL(err, PR_USAGE, 0, lexer->at, "the quote is not closed");
+        return PR_FAIL_AT(err, PR_USAGE, lexer->at, "the quote is not closed");
     size_t end = (size_t)(p + 1 - lexer->query);
     if (p[1] && !strchr(space, p[1]))
-        return PR_FAIL(err, PR_USAGE, 0, end,
-                       "a space is missing after the quoted name");
+        return PR_FAIL_AT(err, PR_USAGE, end,
+                          "a space is missing after the quoted name");
     *ret = (q_token){Q_TOKEN_QUOTED, lexer->at, begin + 1,
                      (size_t)(p - begin - 1), *begin};
     lexer->at = end;

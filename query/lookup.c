@@ -75,8 +75,8 @@ fail_unknown(q_database *database, const char *kind, const q_name *name,
         list_candidates(database, candidates_sql, list, sizeof list, err);
     if (rc != PR_OK)
         return rc;
-    rc = PR_FAIL(err, PR_NAME, 0, name->at, "no %s is called '%s'", kind,
-                 name->text);
+    rc = PR_FAIL_AT(err, PR_NAME, name->at, "no %s is called '%s'", kind,
+                    name->text);
     if (list[0])
         pr_err_hint(err, "did you mean %s", list);
     else
@@ -96,8 +96,8 @@ fail_ambiguous(q_database *database, const q_name *name, const char *condition,
     sqlite3_free(sql);
     if (rc != PR_OK)
         return rc;
-    rc = PR_FAIL(err, PR_NAME, 0, name->at, "'%s' means %lld functions",
-                 name->text, (long long)n);
+    rc = PR_FAIL_AT(err, PR_NAME, name->at, "'%s' means %lld functions",
+                    name->text, (long long)n);
     pr_err_hint(err, "say which: %s%s", list,
                 n > MAX_CANDIDATES ? ", ..." : "");
     return rc;
@@ -160,7 +160,7 @@ q_find_functions(q_database *database, const q_name *name, char **ret,
         const reading *r = &function_readings[i];
         char *condition = sqlite3_mprintf(r->condition, name->text, name->text);
         if (!condition)
-            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "query");
+            return pr_no_memory(err);
         pr_code rc = try_reading(database, name, r, condition, err);
         if (rc == PR_OK) {
             *ret = condition;

@@ -107,11 +107,11 @@ static pr_code
 unexpected(const parser *p, const char *wanted, pr_err *err)
 {
     if (p->token.kind == Q_TOKEN_END)
-        return PR_FAIL(err, PR_USAGE, 0, p->token.at,
-                       "the query ends where %s is expected", wanted);
+        return PR_FAIL_AT(err, PR_USAGE, p->token.at,
+                          "the query ends where %s is expected", wanted);
     int shown = p->token.len > 60 ? 60 : (int)p->token.len;
-    return PR_FAIL(err, PR_USAGE, 0, p->token.at, "'%.*s' is not %s", shown,
-                   p->token.text, wanted);
+    return PR_FAIL_AT(err, PR_USAGE, p->token.at, "'%.*s' is not %s", shown,
+                      p->token.text, wanted);
 }
 
 static pr_code
@@ -133,7 +133,7 @@ take_name(parser *p, const char *wanted, q_name *ret, pr_err *err)
         return unexpected(p, wanted, err);
     char *text = q_token_text(&p->token);
     if (!text)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "query");
+        return pr_no_memory(err);
     free(ret->text);
     *ret = (q_name){text, p->token.at};
     return advance(p, err);
@@ -372,11 +372,11 @@ take_clause(parser *p, const verb *v, pr_err *err)
         if (!q_token_is(&p->token, c->word))
             continue;
         if (!(v->clauses & c->bit))
-            return PR_FAIL(err, PR_USAGE, 0, p->token.at, "'%s' takes no '%s'",
-                           v->word, c->word);
+            return PR_FAIL_AT(err, PR_USAGE, p->token.at, "'%s' takes no '%s'",
+                              v->word, c->word);
         if (p->seen & c->bit)
-            return PR_FAIL(err, PR_USAGE, 0, p->token.at, "'%s' given twice",
-                           c->word);
+            return PR_FAIL_AT(err, PR_USAGE, p->token.at, "'%s' given twice",
+                              c->word);
         p->seen |= c->bit;
         pr_code rc = advance(p, err);
         return rc == PR_OK ? c->parse(p, err) : rc;
@@ -454,8 +454,8 @@ pr_code
 q_parse(const char *text, q_query *ret, pr_err *err)
 {
     if (strnlen(text, MAX_QUERY + 1) > MAX_QUERY)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
-                       "the query is longer than %d bytes", MAX_QUERY);
+        return PR_FAIL(err, PR_USAGE, "the query is longer than %d bytes",
+                       MAX_QUERY);
     parser p = {.lexer = {text, 0},
                 .query = {.depth = -1, .above = MILLION / 100}};
     pr_code rc = take_query(&p, err);

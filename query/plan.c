@@ -17,19 +17,13 @@ static const char *const conditions[Q_WHERE_KINDS] = {
     " (SELECT id FROM thread WHERE is_main))",
 };
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "query");
-}
-
 /* A text of sqlite3_str as a string, or why not. */
 static pr_code
 finish_text(sqlite3_str *text, char **ret, pr_err *err)
 {
     char *made = sqlite3_str_finish(text);
     if (!made)
-        return no_memory(err);
+        return pr_no_memory(err);
     *ret = made;
     return PR_OK;
 }
@@ -73,8 +67,8 @@ add_range(q_database *database, const q_query *query, sqlite3_str *sql,
     /* shares are compared as such: of an empty recording all are its start */
     bool same_kind = query->from.is_share == query->to.is_share;
     if (same_kind ? query->from.value >= query->to.value : from >= to)
-        return PR_FAIL(err, PR_USAGE, 0, query->to_at,
-                       "the range ends before it begins");
+        return PR_FAIL_AT(err, PR_USAGE, query->to_at,
+                          "the range ends before it begins");
     sqlite3_str_appendf(
         sql,
         "(SELECT node_id, thread_id, status, hits AS n,"
@@ -99,8 +93,8 @@ check_cpu_known(q_database *database, const q_query *query, pr_err *err)
             &known, err);
     if (rc != PR_OK || known || !any)
         return rc;
-    rc = PR_FAIL(err, PR_USAGE, 0, query->where_at,
-                 "this profile does not say who was on a CPU");
+    rc = PR_FAIL_AT(err, PR_USAGE, query->where_at,
+                    "this profile does not say who was on a CPU");
     pr_err_hint(err, "record it with a mode that keeps the CPU state");
     return rc;
 }
@@ -209,7 +203,7 @@ make_nodes(q_database *database, const q_query *query, char **ret, pr_err *err)
         sqlite3_free(functions);
     }
     if (!made)
-        return no_memory(err);
+        return pr_no_memory(err);
     *ret = made;
     return PR_OK;
 }
@@ -341,7 +335,7 @@ make_plain(q_database *database, const q_query *query, char **ret, pr_err *err)
         return make_threads(database, query, ret, err);
     char *made = sqlite3_mprintf("%s", summary);
     if (!made)
-        return no_memory(err);
+        return pr_no_memory(err);
     *ret = made;
     return PR_OK;
 }
@@ -370,7 +364,7 @@ make_ready(q_database *database, const q_query *query, q_plan *plan,
     plan->samples =
         sqlite3_mprintf("SELECT 0, sum(samples), sum(weight_us) FROM profile");
     if (!plan->samples)
-        return no_memory(err);
+        return pr_no_memory(err);
     return make_answer(database, query,
                        "(SELECT function_id AS a, sum(self_n) AS self_n,"
                        " sum(self_us) AS self_us, sum(total_n) AS total_n,"
@@ -386,7 +380,7 @@ make_folded(q_database *database, const q_query *query, q_plan *plan,
     plan->shape = query->verb == Q_TREE ? Q_SHAPE_TREE : Q_SHAPE_FLAT;
     plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
     if (!plan->table)
-        return no_memory(err);
+        return pr_no_memory(err);
     pr_code rc = make_samples(database, query, &plan->samples, err);
     if (rc == PR_OK)
         rc = make_nodes(database, query, &plan->nodes, err);

@@ -74,8 +74,7 @@ ask(q_database *database, const options *o, pr_err *err)
     rc = q_render(result, o->format, stdout, err);
     q_result_free(result);
     if (fflush(stdout) != 0 && rc == PR_OK)
-        rc =
-            PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot write the answer");
+        rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot write the answer");
     return rc;
 }
 

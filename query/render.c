@@ -11,12 +11,6 @@
 
 enum { MAX_INDENT = 200 /* levels; a deeper one is shown as this */ };
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "the table");
-}
-
 static bool
 ends_with(const char *s, const char *end)
 {
@@ -221,7 +215,7 @@ write_grid(q_result *result, const grid *g, const bool *is_text,
 {
     size_t *width = calloc(g->n_columns + 1, sizeof *width);
     if (!width)
-        return no_memory(err);
+        return pr_no_memory(err);
     for (size_t i = 0; i < g->n_cells; i++)
         if (g->cells[i].width > width[i % g->n_columns])
             width[i % g->n_columns] = g->cells[i].width;
@@ -241,10 +235,10 @@ render_grid(q_result *result, q_format format, FILE *out, pr_err *err)
     grid g = {.n_columns = n, .depth = n, .function = n};
     bool *is_text = calloc(n + 1, sizeof *is_text);
     pr_code rc =
-        is_text && add_names(&g, result, format) ? PR_OK : no_memory(err);
+        is_text && add_names(&g, result, format) ? PR_OK : pr_no_memory(err);
     while (rc == PR_OK && (rc = q_result_next(result, err)) == PR_OK)
         if (!add_row(&g, result, format, is_text))
-            rc = no_memory(err);
+            rc = pr_no_memory(err);
     if (rc == PR_END)
         rc = write_grid(result, &g, is_text, format, out, err);
     free(is_text);
@@ -395,7 +389,7 @@ q_render(q_result *result, q_format format, FILE *out, pr_err *err)
                  : format == Q_JSON ? render_json(result, out, err)
                                     : render_grid(result, format, out, err);
     if (rc == PR_OK && ferror(out))
-        rc = PR_FAIL(err, PR_IO, 0, PR_NO_OFFSET, "cannot write the answer");
+        rc = PR_FAIL(err, PR_IO, "cannot write the answer");
     return rc;
 }
 

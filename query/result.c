@@ -44,7 +44,7 @@ q_result_new(q_database *database, sqlite3_stmt *stmt, char *table,
         sqlite3_finalize(stmt);
         drop_table(database, table);
         sqlite3_free(table);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "result");
+        return pr_no_memory(err);
     }
     *result = (q_result){.database = database,
                          .stmt = stmt,
@@ -133,7 +133,7 @@ read_row(q_result *result, pr_err *err)
         size_t n = (size_t)sqlite3_column_bytes(result->stmt, column);
         if (!write_hex(result, &at, sqlite3_column_blob(result->stmt, column),
                        n))
-            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "a row");
+            return pr_no_memory(err);
         result->row[i].type = Q_TEXT;
         result->row[i].len = 2 * n;
     }

@@ -42,12 +42,6 @@ typedef struct dump {
 
 /* ---- taking ---- */
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for the dump");
-}
-
 static bool
 copy_text(text *to, const char *bytes, size_t len)
 {
@@ -67,10 +61,10 @@ take_string(pr_sink *sink, const char *bytes, size_t len, pr_err *err)
     dump *d = (dump *)sink;
     if (!pr_grow(&d->string, &d->cap_strings, d->n_strings + 1,
                  sizeof *d->string))
-        return no_memory(err);
+        return pr_no_memory(err);
     text t = {NULL, 0};
     if (!copy_text(&t, bytes, len))
-        return no_memory(err);
+        return pr_no_memory(err);
     d->string[d->n_strings++] = t;
     return PR_OK;
 }
@@ -80,7 +74,7 @@ take_frame(pr_sink *sink, const pr_frame *frame, pr_err *err)
 {
     dump *d = (dump *)sink;
     if (!pr_grow(&d->frame, &d->cap_frames, d->n_frames + 1, sizeof *d->frame))
-        return no_memory(err);
+        return pr_no_memory(err);
     d->frame[d->n_frames++] = *frame;
     return PR_OK;
 }
@@ -93,7 +87,7 @@ take_thread(pr_sink *sink, const pr_thread *thread, pr_err *err)
     if (!pr_grow(&d->thread, &d->cap_threads, d->n_threads + 1,
                  sizeof *d->thread) ||
         !copy_text(&s.name, thread->name, thread->name_len))
-        return no_memory(err);
+        return pr_no_memory(err);
     d->thread[d->n_threads++] = s;
     return PR_OK;
 }
@@ -104,7 +98,7 @@ take_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
 {
     dump *d = (dump *)sink;
     return copy_text(&d->thread[thread].name, name, len) ? PR_OK
-                                                         : no_memory(err);
+                                                         : pr_no_memory(err);
 }
 
 static pr_code
@@ -114,7 +108,7 @@ take_delta(pr_sink *sink, const pr_delta *delta, pr_err *err)
     seen *s = &d->thread[delta->thread];
     size_t depth = (size_t)delta->keep + delta->n_push;
     if (!pr_grow(&s->frame, &s->cap, depth, sizeof *s->frame))
-        return no_memory(err);
+        return pr_no_memory(err);
     for (uint32_t i = 0; i < delta->n_push; i++)
         s->frame[depth - 1 - i] = delta->push[i];
     s->depth = depth;
@@ -297,8 +291,7 @@ finish(pr_sink *sink, pr_err *err)
         write_text(d);
     release(sink);
     if (fflush(to) != 0 || ferror(to))
-        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
-                       "cannot write the dump");
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot write the dump");
     return PR_OK;
 }
 
@@ -314,7 +307,7 @@ rec_dump_new(FILE *to, bool json, pr_sink **ret, pr_err *err)
                                     .abort = release};
     dump *d = calloc(1, sizeof *d);
     if (!d)
-        return no_memory(err);
+        return pr_no_memory(err);
     d->sink.ops = &ops;
     d->to = to;
     d->json = json;

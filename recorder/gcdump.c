@@ -92,8 +92,7 @@ poll_once(rec_gc_watch *watch, rec_threads_table *table, printer *p,
         code = rec_gc_watch_poll(watch, table, 0, &p->sink, err);
     print_lost(p, rec_gc_watch_lost(watch));
     if (code == PR_OK && (fflush(p->to) != 0 || ferror(p->to)))
-        code = PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
-                       "cannot write the collections");
+        code = PR_FAIL_SYS(err, PR_IO, errno, "cannot write the collections");
     return code;
 }
 

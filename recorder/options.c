@@ -41,8 +41,7 @@ parse_number(const char *text, const unit *units, const char *what, double *ret,
             *ret = value * u->factor;
             return PR_OK;
         }
-    return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is not a %s", text,
-                   what);
+    return PR_FAIL(err, PR_USAGE, "'%s' is not a %s", text, what);
 }
 
 pr_code
@@ -57,7 +56,7 @@ rec_parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err)
         return code;
     }
     if (!(hz >= 0.001 && hz <= RATE_MAX_HZ))
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_USAGE,
                        "rate '%s' is not between 0.001 and 1000k", text);
     *ret_period_ns = (uint64_t)(1e9 / hz + 0.5);
     return PR_OK;
@@ -76,7 +75,7 @@ rec_parse_time(const char *text, uint64_t *ret_ns, pr_err *err)
         return code;
     }
     if (!(s >= 1e-3 && s <= TIME_MAX_S))
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_USAGE,
                        "time '%s' is not between 1ms and ten years", text);
     *ret_ns = (uint64_t)(s * 1e9 + 0.5);
     return PR_OK;
@@ -89,9 +88,8 @@ parse_count(const char *text, long least, long most, const char *what,
     char *end;
     long value = isdigit((unsigned char)text[0]) ? strtol(text, &end, 10) : -1;
     if (value < least || value > most || *end)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
-                       "'%s' is not a %s between %ld and %ld", text, what,
-                       least, most);
+        return PR_FAIL(err, PR_USAGE, "'%s' is not a %s between %ld and %ld",
+                       text, what, least, most);
     *ret = value;
     return PR_OK;
 }
@@ -138,8 +136,7 @@ parse_word(const char *option, const char *text, const word *words, int *ret,
         strncat(all, all[0] ? ", " : "", sizeof all - strlen(all) - 1);
         strncat(all, w->name, sizeof all - strlen(all) - 1);
     }
-    pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "--%s '%s' is not known", option,
-               text);
+    PR_FAIL(err, PR_USAGE, "--%s '%s' is not known", option, text);
     pr_err_hint(err, "one of %s", all);
     return PR_USAGE;
 }
@@ -284,11 +281,10 @@ add_label(rec_options *o, const char *text, pr_err *err)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
-                       "label '%s' is not KEY=VALUE", text);
+        return PR_FAIL(err, PR_USAGE, "label '%s' is not KEY=VALUE", text);
     rec_label *grown = realloc(o->label, (o->n_labels + 1) * sizeof *o->label);
     if (!grown)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     o->label = grown;
     o->label[o->n_labels++] =
         (rec_label){text, (size_t)(equals - text), equals + 1};
@@ -467,19 +463,16 @@ check_complete(const rec_options *o, pr_err *err)
     if (!needs_pid && o->action != REC_ACTION_RECORD)
         return PR_OK;
     if (!o->pid && (needs_pid || !o->command))
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no process given");
+        PR_FAIL(err, PR_USAGE, "no process given");
     else if (o->pid && o->command)
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
-                   "both a process and a command given");
+        PR_FAIL(err, PR_USAGE, "both a process and a command given");
     else if (!needs_pid && !o->output)
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "no output given");
+        PR_FAIL(err, PR_USAGE, "no output given");
     else if (!needs_pid && strcmp(o->output, "-") == 0) {
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
-                   "a recording cannot go to a pipe");
+        PR_FAIL(err, PR_USAGE, "a recording cannot go to a pipe");
         pr_err_hint(err, "give a file name; './-' is a file of that name");
     } else if (!needs_pid && o->json) {
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
-                   "--json is for --dump, --tasks and --gc");
+        PR_FAIL(err, PR_USAGE, "--json is for --dump, --tasks and --gc");
         pr_err_hint(err, "of a recording 'pyconv FILE --to speedscope' "
                          "makes JSON");
     } else
@@ -492,9 +485,9 @@ static pr_code
 take_option(rec_options *o, int option, char **argv, pr_err *err)
 {
     if (option == '?' || option == ':') {
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "%s '%s'",
-                   option == ':' ? "value missing after" : "unknown option",
-                   argv[optind - 1]);
+        PR_FAIL(err, PR_USAGE, "%s '%s'",
+                option == ':' ? "value missing after" : "unknown option",
+                argv[optind - 1]);
         pr_err_hint(err, "see pyrec --help");
         return PR_USAGE;
     }
@@ -529,8 +522,7 @@ rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
             return code;
     }
     if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "unexpected '%s'",
-                   argv[optind]);
+        PR_FAIL(err, PR_USAGE, "unexpected '%s'", argv[optind]);
         pr_err_hint(err, "a process comes after -p, a command after --");
         return PR_USAGE;
     }

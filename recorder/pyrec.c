@@ -102,7 +102,7 @@ add_target(session *s, pid_t pid, bool child, char *output, pr_err *err)
 {
     if (!output || !pr_grow(&s->target, &s->cap, s->n + 1, sizeof *s->target)) {
         free(output);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     }
     s->target[s->n++] = (target){.pid = pid,
                                  .child = child,
@@ -190,8 +190,8 @@ explain_end(const session *s, const target *t, pr_err *err)
         *err = t->why;
     } else if (is_command(s, t)) {
         pr_err_clear(err);
-        pr_err_set(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
-                   "%s ended before it was a Python", s->options->command[0]);
+        PR_FAIL(err, PR_NO_PROCESS, "%s ended before it was a Python",
+                s->options->command[0]);
     }
 }
 
@@ -341,8 +341,7 @@ open_signals(session *s, pr_err *err)
     signal(SIGPIPE, SIG_IGN);
     s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->signal_fd < 0)
-        return PR_FAIL(err, PR_INTERNAL, errno, PR_NO_OFFSET,
-                       "cannot receive signals");
+        return PR_FAIL_SYS(err, PR_INTERNAL, errno, "cannot receive signals");
     return PR_OK;
 }
 
@@ -516,7 +515,7 @@ start_command(session *s, pr_err *err)
     if (!o->command)
         return PR_OK;
     if (!o->force && access(o->output, F_OK) == 0) {
-        pr_err_set(err, PR_EXISTS, 0, PR_NO_OFFSET, "'%s' exists", o->output);
+        PR_FAIL(err, PR_EXISTS, "'%s' exists", o->output);
         pr_err_hint(err, "choose another name or replace it with --force");
         return PR_EXISTS;
     }

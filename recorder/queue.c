@@ -115,7 +115,7 @@ check_failed(const queue *q, pr_err *err)
     pr_code code = (pr_code)atomic_load(&q->failed);
     if (code == PR_OK)
         return PR_OK;
-    return PR_FAIL(err, code, 0, PR_NO_OFFSET, "the output failed");
+    return PR_FAIL(err, code, "the output failed");
 }
 
 static pr_code
@@ -126,7 +126,7 @@ wait_for_room(queue *q, size_t bytes, pr_err *err)
         if (code != PR_OK)
             return code;
         if (!q->started)
-            return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_LIMIT,
                            "queue is full before its encoder runs");
         wake_encoder(q);
         sleep_ms(PRODUCER_WAIT_MS);
@@ -144,7 +144,7 @@ reserve(queue *q, message_kind kind, size_t body, uint8_t **ret, pr_err *err)
         return code;
     size_t bytes = round8(sizeof(message) + body);
     if (body > q->size / 2 - 64)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_LIMIT,
                        "message of %zu bytes is too large for the queue", body);
     size_t at = (size_t)atomic_load(&q->head) & (q->size - 1);
     size_t pad = q->size - at < bytes ? q->size - at : 0;
@@ -365,8 +365,7 @@ tell_delta(queue *q, const uint8_t *p)
     p += sizeof part;
     if (!pr_grow(&q->times, &q->cap_times, part.n, sizeof *q->times) ||
         !pr_grow(&q->status, &q->cap_status, part.n, sizeof *q->status))
-        return PR_FAIL(&q->error, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for %u samples", part.n);
+        return pr_no_memory(&q->error);
     uint32_t at = 0;
     for (uint32_t i = 0; i < part.n_rows; i++) {
         sample_row row;
@@ -637,8 +636,7 @@ rec_queue_new(size_t bytes, pr_sink **ret, pr_err *err)
     if (!q || !ring) {
         free(q);
         free(ring);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for a queue of %zu bytes", size);
+        return pr_no_memory(err);
     }
     q->sink.ops = &queue_ops;
     q->ring = ring;
@@ -657,8 +655,8 @@ rec_queue_start(pr_sink *sink, pr_sink *out, rec_queue_idle idle, pr_err *err)
     q->idle = idle;
     int error = pthread_create(&q->encoder, NULL, encode, q);
     if (error)
-        return PR_FAIL(err, PR_INTERNAL, error, PR_NO_OFFSET,
-                       "cannot start the encoder thread");
+        return PR_FAIL_SYS(err, PR_INTERNAL, error,
+                           "cannot start the encoder thread");
     q->started = true;
     return PR_OK;
 }

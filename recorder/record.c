@@ -423,7 +423,7 @@ rec_record_start(const rec_options *options, pid_t pid, const char *output,
 {
     rec_record *r = calloc(1, sizeof *r);
     if (!r)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     r->options = options;
     r->pid = pid;
     r->origin_ns = origin_ns;

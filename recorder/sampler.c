@@ -458,8 +458,7 @@ make_seats(rec_sampler *s, pr_err *err)
     s->seat = calloc((size_t)s->n_cpus + 1, sizeof *s->seat);
     s->event_fd = eventfd(0, EFD_CLOEXEC);
     if (!s->seat || s->event_fd < 0)
-        return PR_FAIL(err, PR_NOMEM, errno, PR_NO_OFFSET,
-                       "cannot make the sampler");
+        return PR_FAIL_SYS(err, PR_NOMEM, errno, "cannot make the sampler");
     for (int i = 0; i <= s->n_cpus; i++) {
         s->seat[i].sampler = s;
         s->seat[i].cpu = i < s->n_cpus ? i : REC_NO_CPU;
@@ -474,7 +473,7 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
 {
     rec_sampler *s = calloc(1, sizeof *s);
     if (!s)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     s->unwinder = unwinder;
     s->queue = queue;
     s->opts = *opts;
@@ -494,8 +493,8 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     if (code == PR_OK && !first) {
         first = &s->seat[s->n_cpus];
         if (!make_seat(first))
-            code = PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
-                           "cannot start the sampler's thread");
+            code =
+                PR_FAIL(err, PR_INTERNAL, "cannot start the sampler's thread");
     }
     if (code != PR_OK) {
         release(s);

@@ -155,8 +155,7 @@ write_all(taskdump *d, pr_err *err)
     else
         write_text(d);
     if (fflush(d->to) != 0 || ferror(d->to))
-        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
-                       "cannot write the tasks");
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot write the tasks");
     return PR_OK;
 }
 

@@ -148,7 +148,7 @@ open_file(conv_outfile *out, bool whole, pr_err *err)
 static pr_code
 refuse_existing(const char *path, pr_err *err)
 {
-    pr_err_set(err, PR_EXISTS, 0, PR_NO_OFFSET, "'%s' exists", path);
+    PR_FAIL(err, PR_EXISTS, "'%s' exists", path);
     pr_err_hint(err, "-f replaces it");
     return PR_EXISTS;
 }
@@ -162,8 +162,8 @@ conv_out_open(const char *path, bool force, bool whole,
     if (kind == TARGET_FILE && !force)
         return refuse_existing(path, err);
     if (kind == TARGET_STREAM && whole) {
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
-                   "this output must be a regular file, not '%s'", path);
+        PR_FAIL(err, PR_USAGE, "this output must be a regular file, not '%s'",
+                path);
         pr_err_hint(err, "give a file name with -o");
         return PR_USAGE;
     }
@@ -172,7 +172,7 @@ conv_out_open(const char *path, bool force, bool whole,
     if (!out || !copy) {
         free(out);
         free(copy);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "output");
+        return pr_no_memory(err);
     }
     out->path = copy;
     out->fd = -1;
@@ -274,7 +274,7 @@ static pr_code
 fail_to_write(const conv_outfile *out, pr_err *err)
 {
     int sys = out->failed;
-    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot write '%s'", out->path);
+    PR_FAIL_SYS(err, PR_IO, sys, "cannot write '%s'", out->path);
     if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
         pr_err_hint(err, "make room, or write to another file system");
     return PR_IO;

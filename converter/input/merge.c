@@ -60,16 +60,9 @@ merge_of(pr_sink *sink)
 }
 
 static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "merged profile");
-}
-
-static pr_code
 broken_producer(pr_err *err)
 {
-    return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
-                   "a name, frame or thread was not told");
+    return PR_FAIL(err, PR_INTERNAL, "a name, frame or thread was not told");
 }
 
 /* ---- start ---- */
@@ -93,10 +86,10 @@ merge_start(pr_sink *sink, const pr_start *start, pr_err *err)
         return PR_SINK_CALL(m->next, start, start, err);
     }
     if (start->mode != m->start.mode)
-        return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_INCOMPARABLE,
                        "the profiles were recorded in different modes");
     if (start->interval_us != m->start.interval_us)
-        return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_INCOMPARABLE,
                        "the profiles have different intervals: %" PRIu64
                        " and %" PRIu64 " us",
                        m->start.interval_us, start->interval_us);
@@ -165,7 +158,7 @@ refuse_shared_thread(const conv_merge *m, const pr_thread *told, pr_err *err)
     for (uint32_t process = 0; process < m->process; process++) {
         const thread_key key = {told->tid, told->interp, process};
         if (pr_set_find(&m->threads, &key) != PR_TABLE_NONE)
-            return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_INCOMPARABLE,
                            "two processes have a thread %" PRIu64
                            ", which a profile file cannot keep apart",
                            told->tid);
@@ -177,7 +170,7 @@ static pr_code
 add_thread(conv_merge *m, const pr_thread *told, uint32_t id, pr_err *err)
 {
     if (!pr_grow(&m->last_us, &m->cap_last, m->threads.n, sizeof *m->last_us))
-        return no_memory(err);
+        return pr_no_memory(err);
     m->last_us[id] = 0;
     return PR_SINK_CALL(m->next, thread, told, err);
 }
@@ -252,14 +245,13 @@ merge_delta(pr_sink *sink, const pr_delta *told, pr_err *err)
     if (rc != PR_OK)
         return rc;
     if (!pr_grow(&m->time, &m->cap_time, told->n, sizeof *m->time))
-        return no_memory(err);
+        return pr_no_memory(err);
     for (uint32_t i = 0; i < told->n; i++)
         m->time[i] = shifted(m, told->time_us[i]);
     delta.time_us = m->time;
     uint64_t *last = &m->last_us[delta.thread];
     if (told->n && m->time[0] < *last)
-        return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
-                       "the profiles overlap in time");
+        return PR_FAIL(err, PR_INCOMPARABLE, "the profiles overlap in time");
     if (told->n)
         *last = m->time[told->n - 1];
     return PR_SINK_CALL(m->next, delta, &delta, err);
@@ -294,7 +286,7 @@ merge_count(pr_sink *sink, const pr_count *told, pr_err *err)
         return rc;
     if (!pr_grow(&m->counters, &m->cap_counters, m->counts.n,
                  sizeof *m->counters))
-        return no_memory(err);
+        return pr_no_memory(err);
     if (m->counts.n > before)
         m->counters[id] = (counter){0, 0};
     m->counters[id].now = told->value;
@@ -419,7 +411,7 @@ conv_merge_new(pr_sink *next, bool one_namespace, conv_merge **ret, pr_err *err)
 {
     conv_merge *m = calloc(1, sizeof *m);
     if (!m)
-        return no_memory(err);
+        return pr_no_memory(err);
     m->sink.ops = &merge_ops;
     m->next = next;
     m->one_namespace = one_namespace;

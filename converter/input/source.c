@@ -78,7 +78,7 @@ number_processes(conv_sources *s, pr_err *err)
     for (size_t i = 0; i < s->n; i++) {
         source *new = &s->item[i];
         if (!agree(&s->item[0], new, "command"))
-            return PR_FAIL(err, PR_INCOMPARABLE, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_INCOMPARABLE,
                            "'%s' and '%s' are profiles of different commands",
                            s->item[0].path, new->path);
         size_t j = 0;
@@ -112,13 +112,13 @@ conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
                   pr_err *err)
 {
     if (n == 0)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "no input given");
+        return PR_FAIL(err, PR_USAGE, "no input given");
     conv_sources *s = calloc(1, sizeof *s);
     source *item = calloc(n, sizeof *item);
     if (!s || !item) {
         free(s);
         free(item);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "list of inputs");
+        return pr_no_memory(err);
     }
     s->item = item;
     pr_code rc = PR_OK;
@@ -140,7 +140,7 @@ conv_sources_check_rewrite(const conv_sources *sources, pr_err *err)
 {
     for (size_t i = 0; i < sources->n; i++) {
         if (pf_reader_info(sources->item[i].reader)->newer_rewriter)
-            return PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_NEWER,
                            "'%s' holds what this version would lose: only a "
                            "newer one may rewrite it",
                            sources->item[i].path);

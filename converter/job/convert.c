@@ -78,7 +78,7 @@ find_target(const char *name, const conv_target **ret, pr_err *err)
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
                                   i ? ", " : "", targets[i]->info.name);
     }
-    pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "there is no target '%s'", name);
+    PR_FAIL(err, PR_USAGE, "there is no target '%s'", name);
     pr_err_hint(err, "one of %s", names);
     return PR_USAGE;
 }
@@ -98,8 +98,7 @@ find_style(const char *name, conv_style *ret, pr_err *err)
             *ret = (conv_style)i;
             return PR_OK;
         }
-    return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "there is no style '%s'",
-                   name);
+    return PR_FAIL(err, PR_USAGE, "there is no style '%s'", name);
 }
 
 /* An option that only some targets have: given, and does the target have it? */
@@ -125,8 +124,7 @@ check_taken(const conv_target *t, const conv_opts *o, conv_style style,
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].given && !choices[i].taken)
-            return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
-                           "target '%s' has no %s", t->info.name,
+            return PR_FAIL(err, PR_USAGE, "target '%s' has no %s", t->info.name,
                            choices[i].what);
     return PR_OK;
 }
@@ -145,11 +143,10 @@ plan_job(const conv_target *target, const conv_opts *opts, const char *source,
     bool stock = style == CONV_STYLE_STOCK;
     if (stock &&
         (opts->level != CONV_LEVEL_DEFAULT || opts->time != CONV_TIME_DEFAULT))
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_USAGE,
                        "the stock style has its own level and time");
     if (opts->from_us >= opts->to_us)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
-                       "the range of time is empty");
+        return PR_FAIL(err, PR_USAGE, "the range of time is empty");
     *job = (conv_job){.opts = opts,
                       .source = source,
                       .style = style,
@@ -251,8 +248,8 @@ refuse_input(const char *const *input, size_t n, const char *output,
         if (stat(input[i], &in) != 0 || in.st_dev != out.st_dev ||
             in.st_ino != out.st_ino)
             continue;
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET,
-                   "the output '%s' is the input '%s'", output, input[i]);
+        PR_FAIL(err, PR_USAGE, "the output '%s' is the input '%s'", output,
+                input[i]);
         pr_err_hint(err, "give another name with -o");
         return PR_USAGE;
     }
@@ -332,7 +329,7 @@ conv_to_memory(const char *input, const conv_opts *opts, sqlite3 **ret,
     if (sqlite3_open(":memory:", &database) == SQLITE_OK)
         rc = conv_sqlite_fill(database, &job, &later);
     else
-        rc = PR_FAIL(&later, PR_NOMEM, 0, PR_NO_OFFSET, "database in memory");
+        rc = pr_no_memory(&later);
     conv_model_free(model);
     if (rc == PR_OK)
         *ret = database;

@@ -165,7 +165,5 @@ conv_info(const char *path, conv_text *text, pr_err *err)
         put_meta(text, reader);
     }
     pf_reader_free(reader);
-    return text->failed
-               ? PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "text of the answer")
-               : rc;
+    return text->failed ? pr_no_memory(err) : rc;
 }

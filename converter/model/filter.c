@@ -35,12 +35,6 @@ filter_of(pr_sink *sink)
     return (filter *)sink;
 }
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "filter of frames");
-}
-
 static bool
 is_internal(const char *file, size_t len)
 {
@@ -54,7 +48,7 @@ filter_string(pr_sink *sink, const char *bytes, size_t len, pr_err *err)
 {
     filter *f = filter_of(sink);
     if (!pr_grow(&f->string_hidden, &f->cap_strings, f->n_strings + 1, 1))
-        return no_memory(err);
+        return pr_no_memory(err);
     f->string_hidden[f->n_strings++] = is_internal(bytes, len);
     return PR_SINK_CALL(f->next, string, bytes, len, err);
 }
@@ -64,7 +58,7 @@ filter_frame(pr_sink *sink, const pr_frame *frame, pr_err *err)
 {
     filter *f = filter_of(sink);
     if (!pr_grow(&f->frame_hidden, &f->cap_frames, f->n_frames + 1, 1))
-        return no_memory(err);
+        return pr_no_memory(err);
     bool hidden = frame->file < f->n_strings && f->string_hidden[frame->file];
     f->frame_hidden[f->n_frames++] = hidden;
     f->any = f->any || hidden;
@@ -77,7 +71,7 @@ filter_thread(pr_sink *sink, const pr_thread *thread, pr_err *err)
     filter *f = filter_of(sink);
     if (!pr_grow(&f->threads, &f->cap_threads, f->n_threads + 1,
                  sizeof *f->threads))
-        return no_memory(err);
+        return pr_no_memory(err);
     f->threads[f->n_threads++] = (thread_stack){0};
     return PR_SINK_CALL(f->next, thread, thread, err);
 }
@@ -100,7 +94,7 @@ hide(filter *f, thread_stack *stack, pr_delta *delta, pr_err *err)
 {
     size_t need = delta->keep + (size_t)delta->n_push;
     if (!track(stack, need > stack->depth ? need : stack->depth))
-        return no_memory(err);
+        return pr_no_memory(err);
     f->push.n = 0;
     for (uint32_t i = 0; i < delta->n_push; i++) {
         uint32_t frame = delta->push[i];
@@ -128,8 +122,7 @@ filter_delta(pr_sink *sink, const pr_delta *told, pr_err *err)
     pr_delta delta = *told;
     if (told->thread >= f->n_threads ||
         told->keep > f->threads[told->thread].depth)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
-                       "a stack was not told");
+        return PR_FAIL(err, PR_INTERNAL, "a stack was not told");
     thread_stack *stack = &f->threads[told->thread];
     if (f->any) {
         pr_code rc = hide(f, stack, &delta, err);
@@ -242,7 +235,7 @@ conv_filter_new(pr_sink *next, pr_sink **ret, pr_err *err)
 {
     filter *f = calloc(1, sizeof *f);
     if (!f)
-        return no_memory(err);
+        return pr_no_memory(err);
     f->sink.ops = &filter_ops;
     f->next = next;
     *ret = &f->sink;

@@ -6,12 +6,6 @@
 
 #include <stdlib.h>
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "index over the stacks");
-}
-
 static void *
 array(size_t n, size_t size)
 {
@@ -174,18 +168,18 @@ mark_all(const conv_model *model, conv_index *index, uint32_t *unit,
     units_of(model, index, CONV_UNIT_FUNCTION, unit);
     if (!mark_first(index, unit, model->functions.n, index->first,
                     CONV_FIRST_FUNCTION))
-        return no_memory(err);
+        return pr_no_memory(err);
     size_t n = 0;
     pr_code rc = lines_of(model, index, unit, &n, err);
     if (rc == PR_OK &&
         !mark_first(index, unit, n, index->first, CONV_FIRST_LINE))
-        return no_memory(err);
+        return pr_no_memory(err);
     pr_set edges = {.size = sizeof(conv_edge_key)};
     if (rc == PR_OK)
         rc = edges_of(model, index, CONV_UNIT_FUNCTION, &edges, unit, err);
     if (rc == PR_OK &&
         !mark_first(index, unit, edges.n, index->first, CONV_FIRST_EDGE))
-        rc = no_memory(err);
+        rc = pr_no_memory(err);
     pr_set_release(&edges);
     return rc;
 }
@@ -205,7 +199,7 @@ conv_index_build(const conv_model *model, conv_index *ret, pr_err *err)
     pr_code rc = PR_OK;
     if (!index.position || !index.node || !index.last || !index.parent ||
         !index.depth || !index.first || !unit || !order_nodes(model, &index))
-        rc = no_memory(err);
+        rc = pr_no_memory(err);
     if (rc == PR_OK)
         rc = mark_all(model, &index, unit, err);
     free(unit);
@@ -243,7 +237,7 @@ conv_index_self(const conv_model *model, const conv_index *index,
 {
     conv_total *self = array(index->n, sizeof *self);
     if (!self)
-        return no_memory(err);
+        return pr_no_memory(err);
     for (size_t i = 0; i < model->n_threads; i++) {
         conv_cursor cursor;
         conv_model_run run;
@@ -291,7 +285,7 @@ prepare_scratch(const conv_model *model, const conv_index *index, scratch *s,
     s->unit = array(index->n, sizeof *s->unit);
     s->mark = array(index->n, sizeof *s->mark);
     if (!s->below || !s->unit || !s->mark)
-        return no_memory(err);
+        return pr_no_memory(err);
     memcpy(s->below, s->self, index->n * sizeof *s->below);
     include_below(index, s->below);
     return PR_OK;
@@ -305,10 +299,10 @@ total_units(const conv_model *model, const conv_index *index, conv_unit kind,
     totals->self = array(totals->n, sizeof *totals->self);
     totals->total = array(totals->n, sizeof *totals->total);
     if (!totals->self || !totals->total)
-        return no_memory(err);
+        return pr_no_memory(err);
     units_of(model, index, kind, s->unit);
     if (!mark_first(index, s->unit, totals->n, s->mark, 1))
-        return no_memory(err);
+        return pr_no_memory(err);
     for (size_t p = 1; p < index->n; p++) {
         add(&totals->self[s->unit[p]], s->self[p]);
         if (s->mark[p])
@@ -328,7 +322,7 @@ total_edges(const conv_model *model, const conv_index *index, conv_unit kind,
     memset(s->mark, 0, index->n);
     if (!totals->edge ||
         !mark_first(index, s->unit, totals->edges.n, s->mark, 1))
-        return no_memory(err);
+        return pr_no_memory(err);
     for (size_t p = 1; p < index->n; p++) {
         if (s->unit[p] == NO_UNIT)
             continue;

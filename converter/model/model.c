@@ -34,15 +34,9 @@ model_of(pr_sink *sink)
 }
 
 static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "model of the profile");
-}
-
-static pr_code
 broken_producer(const char *what, pr_err *err)
 {
-    return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET, "%s was not told", what);
+    return PR_FAIL(err, PR_INTERNAL, "%s was not told", what);
 }
 
 /* ---- names ---- */
@@ -100,7 +94,7 @@ add_function(conv_model *model, const conv_function *function, int32_t line,
         return rc;
     if (!pr_grow(&model->min_line, &model->cap_min_line, model->functions.n,
                  sizeof *model->min_line))
-        return no_memory(err);
+        return pr_no_memory(err);
     int32_t *least = &model->min_line[*ret];
     if (model->functions.n > before)
         *least = PR_NO_LINE;
@@ -163,12 +157,12 @@ model_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
     struct conv_model_input *input = model->input;
     size_t n = model->n_threads;
     if (n >= PR_NO_THREAD - 1)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many threads");
+        return PR_FAIL(err, PR_LIMIT, "too many threads");
     if (!pr_grow(&model->threads, &model->cap_threads, n + 1,
                  sizeof *model->threads) ||
         !pr_grow(&input->threads, &input->cap_threads, n + 1,
                  sizeof *input->threads))
-        return no_memory(err);
+        return pr_no_memory(err);
     conv_thread thread = {
         .tid = told->tid, .interp = told->interp, .is_main = told->is_main};
     memset(&thread.counts, 0xff, sizeof thread.counts);
@@ -231,13 +225,12 @@ static pr_code
 add_node(conv_model *model, conv_node key, uint32_t *ret, pr_err *err)
 {
     if (model->n_nodes >= UINT32_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "too many different stacks");
+        return PR_FAIL(err, PR_LIMIT, "too many different stacks");
     if (!pr_grow(&model->nodes, &model->cap_nodes, model->n_nodes + 1,
                  sizeof *model->nodes))
-        return no_memory(err);
+        return pr_no_memory(err);
     if (model->n_nodes / 7 >= model->n_slots / 8 && !grow_slots(model))
-        return no_memory(err);
+        return pr_no_memory(err);
     *ret = (uint32_t)model->n_nodes;
     model->nodes[model->n_nodes++] = key;
     place_node(model, *ret);
@@ -270,7 +263,7 @@ walk(conv_model *model, thread_state *state, const pr_delta *delta, pr_err *err)
     size_t depth = delta->keep;
     if (!pr_grow(&state->path, &state->cap, depth + delta->n_push + 1,
                  sizeof *state->path))
-        return no_memory(err);
+        return pr_no_memory(err);
     uint32_t node = depth ? state->path[depth - 1] : 0;
     for (uint32_t i = delta->n_push; i-- > 0;) {
         if (delta->push[i] >= frames->n)
@@ -326,7 +319,7 @@ close_run(conv_model *model, conv_thread *thread, thread_state *state,
     if (run->weight_us > INT64_MAX - model->weight_us)
         run->weight_us = INT64_MAX - model->weight_us;
     if (!pr_grow(&thread->log, &thread->cap_log, thread->n_log + RUN_MAX, 1))
-        return no_memory(err);
+        return pr_no_memory(err);
     uint8_t *p = thread->log + thread->n_log;
     p = put_varint(p, run->first_us - state->log_us);
     p = put_varint(p, run->last_us - run->first_us);
@@ -376,7 +369,7 @@ add_samples(conv_model *model, conv_thread *thread, thread_state *state,
         uint8_t status = delta->status[i];
         if (run->n) {
             if (time < run->last_us)
-                return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+                return PR_FAIL(err, PR_INTERNAL,
                                "samples of thread %" PRIu64 " out of order",
                                thread->tid);
             weigh(model, thread, run, time);
@@ -480,7 +473,7 @@ add_event(conv_model *model, conv_event event, const char *text, size_t len,
         return rc;
     if (!pr_grow(&model->events, &model->cap_events, model->n_events + 1,
                  sizeof *model->events))
-        return no_memory(err);
+        return pr_no_memory(err);
     model->events[model->n_events++] = event;
     return PR_OK;
 }
@@ -518,7 +511,7 @@ model_gc(pr_sink *sink, const pr_gc_event *gc, pr_err *err)
     put_member(&text, "duration_ns", gc->duration_ns);
     conv_text_puts(&text, "}");
     pr_code rc = text.failed
-                     ? no_memory(err)
+                     ? pr_no_memory(err)
                      : add_event(model_of(sink), event, text.at, text.len, err);
     conv_text_release(&text);
     return rc;
@@ -544,7 +537,7 @@ model_task(pr_sink *sink, const pr_task *told, pr_err *err)
         !pr_grow(&model->task_parents, &model->cap_task_parents,
                  model->n_task_parents + told->n_parents,
                  sizeof *model->task_parents))
-        return no_memory(err);
+        return pr_no_memory(err);
     if (told->n_parents)
         memcpy(model->task_parents + model->n_task_parents, told->parent,
                told->n_parents * sizeof *told->parent);
@@ -617,7 +610,7 @@ conv_model_new(const conv_model_opts *opts, conv_model **ret, pr_err *err)
 {
     conv_model *model = calloc(1, sizeof *model);
     if (!model)
-        return no_memory(err);
+        return pr_no_memory(err);
     model->sink.ops = &model_ops;
     model->opts = *opts;
     model->start.interval_us = 1;
@@ -629,7 +622,7 @@ conv_model_new(const conv_model_opts *opts, conv_model **ret, pr_err *err)
     if (!model->input || !grow_slots(model) ||
         !pr_grow(&model->nodes, &model->cap_nodes, 1, sizeof *model->nodes)) {
         conv_model_free(model);
-        return no_memory(err);
+        return pr_no_memory(err);
     }
     model->nodes[model->n_nodes++] = (conv_node){0, UINT32_MAX};
     *ret = model;

@@ -10,12 +10,6 @@
 
 #include <stdlib.h>
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "table of stacks as text");
-}
-
 static const conv_stack_order_node *
 node_at(const conv_stack_order *lines, size_t i)
 {
@@ -219,7 +213,7 @@ conv_stack_order_rank(const conv_stack_order *lines, uint32_t **ret,
     free(r.child);
     free(r.below);
     free(r.places);
-    return good ? PR_OK : no_memory(err);
+    return good ? PR_OK : pr_no_memory(err);
 }
 
 /* ---- text ---- */

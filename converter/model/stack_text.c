@@ -39,11 +39,11 @@ conv_stack_text_set(conv_stack_text *trail, uint32_t node, pr_err *err)
         if (rc != PR_OK)
             return rc;
         if (!pr_grow(&trail->end, &trail->cap_end, path->n, sizeof *trail->end))
-            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "text of a stack");
+            return pr_no_memory(err);
         trail->end[path->n - 1] = trail->text.len;
     }
     if (trail->text.failed)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "text of a stack");
+        return pr_no_memory(err);
     return PR_OK;
 }
 

@@ -13,7 +13,7 @@
 static pr_code
 damaged(const char *table, pr_err *err)
 {
-    return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+    return PR_FAIL(err, PR_DAMAGED,
                    "the database has a row in '%s' that cannot be", table);
 }
 
@@ -143,8 +143,7 @@ find_id(pr_set *set, pr_list *ids, const void *key, uint32_t *ret_id,
     if (*ret_new) { /* ids ascend, and the last one is the greatest */
         uint32_t last = ids->n ? ids->at[ids->n - 1] : 0;
         if (last == UINT32_MAX)
-            return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                           "the database has no ids left");
+            return PR_FAIL(err, PR_LIMIT, "the database has no ids left");
         rc = pr_list_add(ids, last + 1, err);
     }
     if (rc == PR_OK)

@@ -10,8 +10,8 @@ conv_sqlite_fail(sqlite3 *database, pr_err *err)
 {
     int rc = sqlite3_errcode(database);
     pr_code code = rc == SQLITE_NOMEM ? PR_NOMEM : PR_IO;
-    pr_err_set(err, code, sqlite3_system_errno(database), PR_NO_OFFSET,
-               "cannot write the database: %s", sqlite3_errmsg(database));
+    PR_FAIL_SYS(err, code, sqlite3_system_errno(database),
+                "cannot write the database: %s", sqlite3_errmsg(database));
     if (rc == SQLITE_FULL)
         pr_err_hint(err, "make room, or write to another file system");
     return code;
@@ -121,7 +121,7 @@ pr_code
 conv_row_put(conv_row *row, pr_err *err)
 {
     if (row->failed || row->text.failed)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "database");
+        return pr_no_memory(err);
     row->place = 0;
     if (sqlite3_step(row->insert) != SQLITE_DONE)
         return conv_sqlite_fail(row->database, err);

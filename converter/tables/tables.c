@@ -73,11 +73,11 @@ check_version(sqlite3 *database, pr_err *err)
     if (rc != PR_OK)
         return rc;
     if (id != PR_SCHEMA_APPLICATION_ID)
-        return PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_FOREIGN,
                        "the output is a database of something else");
     if (version == PR_SCHEMA_VERSION)
         return PR_OK;
-    rc = PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+    rc = PR_FAIL(err, PR_NEWER,
                  "the output has schema version %lld, this program writes %d",
                  (long long)version, PR_SCHEMA_VERSION);
     pr_err_hint(err, "write to another file");
@@ -107,7 +107,7 @@ learn_ids(conv_tables *t, pr_err *err)
         if (rc != PR_OK)
             return rc;
         if (*ids[i].id < 0 || *ids[i].id > limit)
-            return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_DAMAGED,
                            "the database has an id that cannot be");
     }
     return conv_names_load(t->database, &t->names, err);

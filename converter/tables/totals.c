@@ -11,12 +11,6 @@
 
 #include <stdlib.h>
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "totals");
-}
-
 /* ---- samples by stack, thread and status ---- */
 
 /* Those of one stack are a chain, the latest thread first. */
@@ -61,14 +55,14 @@ collect_selves(const conv_entry *e, selves *s, pr_err *err)
 {
     s->head = calloc(e->index.n, sizeof *s->head);
     if (!s->head)
-        return no_memory(err);
+        return pr_no_memory(err);
     for (uint32_t i = 0; i < e->model->n_threads; i++) {
         conv_cursor cursor;
         conv_model_run run;
         conv_cursor_init(&cursor, &e->model->threads[i]);
         while (conv_cursor_next(&cursor, &run))
             if (!add_self(s, e->index.position[run.node], i, &run))
-                return no_memory(err);
+                return pr_no_memory(err);
     }
     return PR_OK;
 }
@@ -206,13 +200,13 @@ add_up(totals *t, const selves *s, pr_err *err)
     const conv_index *index = &t->e->index;
     t->function = calloc(t->e->model->functions.n + 1, sizeof *t->function);
     if (!t->function)
-        return no_memory(err);
+        return pr_no_memory(err);
     for (uint32_t p = 1; p < index->n; p++) {
         amount self = self_of(s, p);
         while (t->depth >= index->depth[p])
             leave(t);
         if (!enter(t, p, &self, err))
-            return no_memory(err);
+            return pr_no_memory(err);
     }
     while (t->depth)
         leave(t);
@@ -289,7 +283,7 @@ put_functions(const totals *t, pr_err *err)
     size_t n = t->e->model->functions.n;
     total_walk w = {.t = t, .order = calloc(n + 1, sizeof *w.order)};
     if (!w.order)
-        return no_memory(err);
+        return pr_no_memory(err);
     for (uint32_t i = 0; i < n; i++)
         if (t->function[i].total.n)
             w.order[w.n++] = (order){t->e->function.at[i], 0, i};
@@ -306,7 +300,7 @@ put_edges(const totals *t, pr_err *err)
 {
     total_walk w = {.t = t, .order = calloc(t->edges.n + 1, sizeof *w.order)};
     if (!w.order)
-        return no_memory(err);
+        return pr_no_memory(err);
     const edge_key *keys = t->edges.item;
     for (uint32_t i = 0; i < t->edges.n; i++) {
         uint32_t caller =

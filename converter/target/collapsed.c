@@ -44,12 +44,6 @@ typedef struct collapse {
     size_t n_entries, cap_entries;
 } collapse;
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "collapsed stacks");
-}
-
 /* ---- texts ---- */
 
 static void
@@ -91,7 +85,7 @@ split_frames(collapse *c, pr_err *err)
         else
             own_frame(&text, c->model, i);
         c->job->names_changed += text.changed > changed;
-        rc = text.failed ? no_memory(err)
+        rc = text.failed ? pr_no_memory(err)
                          : conv_stack_order_split(&c->lines, text.at, text.len,
                                                   &c->parts, err);
         if (rc == PR_OK)
@@ -143,7 +137,7 @@ name_threads(collapse *c, pr_err *err)
     size_t n = c->model->n_threads;
     c->groups = calloc(n + 1, sizeof *c->groups);
     pr_list end = {0};
-    pr_code rc = c->groups ? PR_OK : no_memory(err);
+    pr_code rc = c->groups ? PR_OK : pr_no_memory(err);
     for (uint32_t i = 0; i < n && rc == PR_OK; i++) {
         if (c->stock) {
             conv_text_puts(&c->names, "tid:");
@@ -152,7 +146,7 @@ name_threads(collapse *c, pr_err *err)
             conv_label_thread(&c->names, CONV_TEXT_FRAME, c->model, i);
         }
         if (c->names.failed || c->names.len > UINT32_MAX)
-            rc = no_memory(err);
+            rc = pr_no_memory(err);
         else
             rc = pr_list_add(&end, (uint32_t)c->names.len, err);
     }
@@ -194,7 +188,7 @@ close_group(collapse *c, uint32_t number, const uint32_t *rank, pr_err *err)
 {
     if (!pr_grow(&c->entries, &c->cap_entries, c->n_entries + c->touched.n,
                  sizeof *c->entries))
-        return no_memory(err);
+        return pr_no_memory(err);
     for (size_t i = 0; i < c->touched.n; i++) {
         uint32_t key = c->touched.at[i];
         uint32_t line = c->stock ? c->line.at[key] : key;
@@ -219,7 +213,7 @@ count_groups(collapse *c, const uint32_t *rank, pr_err *err)
     size_t keys = c->stock ? c->model->n_nodes : c->lines.nodes.n;
     c->count = calloc(keys, sizeof *c->count);
     if (!c->count)
-        return no_memory(err);
+        return pr_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const group *g = &c->groups[i];
         pr_code rc = count_thread(c, &c->model->threads[g->thread], err);
@@ -267,7 +261,7 @@ write_entries(collapse *c, pr_err *err)
         conv_out_write(out, number.at, number.len);
     }
     if (number.failed && rc == PR_OK)
-        rc = no_memory(err);
+        rc = pr_no_memory(err);
     conv_text_release(&number);
     conv_stack_text_release(&line);
     return rc;

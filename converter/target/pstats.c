@@ -29,12 +29,6 @@ typedef struct stats {
 } stats;
 
 static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "pstats file");
-}
-
-static pr_code
 group_edges(stats *s, pr_err *err)
 {
     size_t n = s->totals.n, n_edges = s->totals.edges.n;
@@ -42,7 +36,7 @@ group_edges(stats *s, pr_err *err)
     s->edge = calloc(n_edges + 1, sizeof *s->edge);
     s->ref = calloc(n + 1, sizeof *s->ref);
     if (!s->first_edge || !s->edge || !s->ref)
-        return no_memory(err);
+        return pr_no_memory(err);
     for (size_t i = 0; i < n_edges; i++)
         s->first_edge[conv_totals_edge(&s->totals, i).callee + 2]++;
     for (size_t i = 2; i < n + 2; i++)
@@ -172,8 +166,7 @@ write_dict(stats *s, pr_err *err)
     conv_marshal_dict_end(&s->marshal);
     s->job->names_changed += s->marshal.text.changed;
     if (s->marshal.failed)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "a name is too long for a pstats file");
+        return PR_FAIL(err, PR_LIMIT, "a name is too long for a pstats file");
     return PR_OK;
 }
 

@@ -201,7 +201,7 @@ put_thread(scope *s, uint32_t id, uint64_t end_us, pr_err *err)
     bool good = !name.failed;
     conv_text_release(&name);
     if (!good)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "name of a thread");
+        return pr_no_memory(err);
     pr_code rc = put_thread_samples(s, &s->model->threads[id], err);
     uint64_t end = put_thread_weights(s, &s->model->threads[id]);
     if (s->job->time != CONV_TIME_SAMPLES && end < end_us)
@@ -267,7 +267,7 @@ put_profiles(scope *s, pr_err *err)
     const conv_model *model = s->model;
     rank *order = calloc(model->n_threads + 1, sizeof *order);
     if (!order)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "list of threads");
+        return pr_no_memory(err);
     size_t n = 0;
     uint64_t end_us = 0;
     for (uint32_t i = 0; i < model->n_threads; i++) {
@@ -309,7 +309,7 @@ write_document(scope *s, pr_err *err)
     conv_json_close(&s->json, '}');
     conv_out_puts(s->job->out, "\n");
     if (rc == PR_OK && s->json.text.failed)
-        rc = PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "speedscope file");
+        rc = pr_no_memory(err);
     return rc;
 }
 

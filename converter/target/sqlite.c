@@ -38,7 +38,7 @@ write_sqlite(conv_job *job, pr_err *err)
     pr_code code = rc == SQLITE_OK ? conv_sqlite_fill(database, job, err)
                                    : conv_sqlite_fail(database, err);
     if (sqlite3_close(database) != SQLITE_OK && code == PR_OK)
-        code = PR_FAIL(err, PR_IO, 0, PR_NO_OFFSET, "cannot close database");
+        code = PR_FAIL(err, PR_IO, "cannot close database");
     return code;
 }
 

@@ -27,14 +27,13 @@ check_sum(const uint8_t *frame, size_t n, bool swapped, pr_err *err)
 {
     uint8_t *copy = malloc(n);
     if (!copy)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for a checkpoint of %zu bytes", n);
+        return pr_no_memory(err);
     memcpy(copy, frame, n);
     memset(copy + PF_CHECKPOINT_CHECKSUM, 0, sizeof(uint64_t));
     uint64_t sum = pr_hash_bytes(copy, n);
     free(copy);
     if (sum != pf_load_u64(frame + PF_CHECKPOINT_CHECKSUM, swapped))
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint's checksum does not match");
     return PR_OK;
 }
@@ -43,16 +42,15 @@ static pr_code
 check_versions(const uint8_t *frame, pr_err *err)
 {
     if (frame[PF_CHECKPOINT_READ] > PF_CHECKPOINT_VERSION)
-        return PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NEWER,
                        "the checkpoint needs a reader of version %u, this is "
                        "version %u",
                        frame[PF_CHECKPOINT_READ], PF_CHECKPOINT_VERSION);
     if (frame[PF_CHECKPOINT_FLAGS] & ~PF_CHECKPOINT_ZSTD)
-        return PR_FAIL(err, PR_NEWER, 0, PR_NO_OFFSET,
-                       "the checkpoint has unknown flags 0x%02x",
+        return PR_FAIL(err, PR_NEWER, "the checkpoint has unknown flags 0x%02x",
                        frame[PF_CHECKPOINT_FLAGS]);
     if (frame[PF_CHECKPOINT_RESERVED] != 0)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "a reserved byte of the checkpoint is not 0");
     return PR_OK;
 }
@@ -62,7 +60,7 @@ pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
                     pf_checkpoint *ret, pr_err *err)
 {
     if (n < PF_CHECKPOINT_SIZE || pf_checkpoint_length(frame) != n)
-        return PR_FAIL(err, PR_FOREIGN, 0, PR_NO_OFFSET, "no checkpoint");
+        return PR_FAIL(err, PR_FOREIGN, "no checkpoint");
     pr_code code = check_sum(frame, n, swapped, err);
     if (code == PR_OK)
         code = check_versions(frame, err);
@@ -80,7 +78,7 @@ pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
         .newer_rewriter = frame[PF_CHECKPOINT_REWRITE] > PF_CHECKPOINT_VERSION,
     };
     if (!c.packed && c.body_size != c.stored_size)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint's body has %zu bytes, not %zu",
                        c.stored_size, c.body_size);
     *ret = c;
@@ -95,18 +93,16 @@ unpack(const pf_checkpoint *c, pf_buf *scratch, pr_err *err)
         (c->stored_size / PF_ZSTD_BLOCK_MIN) * (uint64_t)PF_ZSTD_BLOCK_MAX;
     if (c->body_size > PF_CHECKPOINT_BODY_MAX || c->body_size > most ||
         ZSTD_getFrameContentSize(c->stored, c->stored_size) != c->body_size)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint's body cannot have %zu bytes",
                        c->body_size);
     scratch->n = 0;
     if (!pf_buf_reserve(scratch, c->body_size + 1))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for a checkpoint's body of %zu bytes",
-                       c->body_size);
+        return pr_no_memory(err);
     size_t n =
         ZSTD_decompress(scratch->p, c->body_size, c->stored, c->stored_size);
     if (ZSTD_isError(n) || n != c->body_size)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint's body does not decompress: %s",
                        ZSTD_isError(n) ? ZSTD_getErrorName(n) : "too short");
     scratch->n = n;
@@ -343,8 +339,7 @@ walk_tasks(walk *w, pf_cur *c)
     }
     free(parent);
     if (no_memory)
-        return PR_FAIL(w->err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for a task's parents");
+        return pr_no_memory(w->err);
     return code;
 }
 
@@ -388,14 +383,14 @@ walk_record(walk *w, uint8_t type, pf_cur *c)
             continue;
         pr_code code = record_types[i].walk(w, c);
         if (code == PR_OK && c->bad)
-            return PR_FAIL(w->err, PR_DAMAGED, 0, PR_NO_OFFSET,
+            return PR_FAIL(w->err, PR_DAMAGED,
                            "the checkpoint's record 0x%02x does not hold what "
                            "it says",
                            type);
         return code;
     }
     if (type & PF_TYPE_CRITICAL)
-        return PR_FAIL(w->err, PR_NEWER, 0, PR_NO_OFFSET,
+        return PR_FAIL(w->err, PR_NEWER,
                        "the checkpoint needs a record 0x%02x understood that "
                        "this reader does not know",
                        type);
@@ -414,7 +409,7 @@ pf_checkpoint_walk(pf_cur body, const pf_checkpoint_ops *ops, void *context,
         if (pf_get_u8(&body, &type) && pf_get_varint(&body, &n))
             bytes = pf_get_bytes(&body, n);
         if (!bytes)
-            return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_DAMAGED,
                            "the checkpoint's records do not fill its body");
         pf_cur record = pf_cur_of(bytes, (size_t)n, body.swapped);
         pr_code code = walk_record(&w, type, &record);

@@ -10,13 +10,6 @@
 /* Slots of `recent`. */
 enum { RECENT = 1024 };
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                   "no memory for decoding samples");
-}
-
 pr_code
 pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names, bool learn,
                 pr_err *err)
@@ -31,7 +24,7 @@ pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names, bool learn,
     d->status = malloc(PF_RUN_MAX);
     if (!d->recent || !d->time_us || !d->status) {
         pf_decoder_release(d);
-        return no_memory(err);
+        return pr_no_memory(err);
     }
     const pf_id_map *map = &names->symbols.frame_map;
     if (map->n == 1 && map->range[0].first == 0)
@@ -60,7 +53,7 @@ need_track(pf_decoder *d, uint32_t thread, pr_err *err)
         return PR_OK;
     size_t need = (size_t)thread + 1;
     if (!pr_grow(&d->track, &d->track_cap, need, sizeof *d->track))
-        return no_memory(err);
+        return pr_no_memory(err);
     memset(&d->track[d->n_tracks], 0, (need - d->n_tracks) * sizeof *d->track);
     d->n_tracks = need;
     return PR_OK;
@@ -81,18 +74,18 @@ pf_decoder_base(pf_decoder *d, pf_ref ref, uint64_t base_us, pr_err *err)
 {
     uint32_t thread = pf_names_find_thread(d->names, ref);
     if (thread == PR_NO_THREAD)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint changed while it was read");
     pr_code code = need_track(d, thread, err);
     if (code != PR_OK)
         return code;
     pf_track *t = &d->track[thread];
     if (t->epoch == d->epoch)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint names thread %" PRIu64 " twice",
                        ref.tid);
     if (base_us < t->time_us)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the samples of thread %" PRIu64 " go back in time",
                        ref.tid);
     t->time_us = base_us;
@@ -117,7 +110,7 @@ find_thread(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
     } else {
         thread = pf_names_find_thread(d->names, ref);
         if (thread >= d->n_tracks || d->track[thread].epoch != d->epoch)
-            return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_DAMAGED,
                            "thread %" PRIu64 " has records and no base time",
                            ref.tid);
     }
@@ -352,8 +345,7 @@ decode_repeat(pf_decoder *d, pf_cur *c, pr_err *err)
     if (!pf_get_varint(c, &count))
         return PR_OK;
     if (count == 0)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "a record repeats a stack 0 times");
+        return PR_FAIL(err, PR_DAMAGED, "a record repeats a stack 0 times");
     if (t->fresh)
         forget_stack(t);
     t->fresh = false;
@@ -415,7 +407,7 @@ get_ids(const pf_decoder *d, pf_cur *c, uint32_t *into, uint32_t n, pr_err *err)
         into[i] = pf_symbols_frame(&d->names->symbols, id);
         if (into[i] == UINT32_MAX)
             return PR_FAIL(
-                err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                err, PR_DAMAGED,
                 "a stack names frame %" PRIu32 ", which does not exist", id);
     }
     return PR_OK;
@@ -429,7 +421,7 @@ kept_frames(pf_track *t, pf_record_kind kind, uint32_t said, uint32_t *ret,
     if (t->fresh)
         forget_stack(t);
     if (said > t->depth)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "a record %s %" PRIu32 " frames of a stack of %" PRIu32,
                        kind == PF_SUFFIX ? "keeps" : "removes", said, t->depth);
     *ret = kind == PF_SUFFIX ? said : t->depth - said;
@@ -482,7 +474,7 @@ decode_change(pf_decoder *d, pf_cur *c, pf_record_kind kind, uint32_t *ret_n,
         (code = kept_frames(t, kind, said, &keep, err)) != PR_OK)
         return code;
     if (keep + (uint64_t)n > d->depth_max)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "a stack has more than %" PRIu32 " frames",
                        d->depth_max);
     if (n > pf_left(c)) {
@@ -491,7 +483,7 @@ decode_change(pf_decoder *d, pf_cur *c, pf_record_kind kind, uint32_t *ret_n,
     }
     uint32_t *ids;
     if (!place_for_ids(t, kind, keep, n, &ids))
-        return no_memory(err);
+        return pr_no_memory(err);
     code = get_ids(d, c, ids, n, err);
     if (code != PR_OK || c->bad)
         return code;
@@ -521,8 +513,7 @@ decode_record(pf_decoder *d, pf_cur *c, uint32_t *ret_n, pr_err *err)
     if (kind == PF_REPEAT)
         return decode_repeat(d, c, err);
     if (kind > PF_POP_PUSH)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "a record of unknown kind %u", kind);
+        return PR_FAIL(err, PR_DAMAGED, "a record of unknown kind %u", kind);
     return decode_change(d, c, (pf_record_kind)kind, ret_n, err);
 }
 
@@ -551,8 +542,8 @@ pf_decoder_piece(pf_decoder *d, pf_cur piece, bool more, size_t *ret_used,
         at = c.p;
     }
     if (!more && (at < piece.end || d->run_left))
-        return PR_FAIL(err, PR_DAMAGED, 0, (uint64_t)(at - piece.p),
-                       "the last record is not whole");
+        return PR_FAIL_AT(err, PR_DAMAGED, (uint64_t)(at - piece.p),
+                          "the last record is not whole");
     *ret_used = (size_t)(at - piece.p);
     return PR_OK;
 }

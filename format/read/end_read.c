@@ -48,8 +48,7 @@ get_segments(pf_cur *c, uint64_t limit, pf_index *index, pr_err *err)
         return PR_END;
     index->segment = calloc((size_t)n + 1, sizeof *index->segment);
     if (!index->segment)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for the index of the file");
+        return pr_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         pf_segment *s = &index->segment[i];
         if (!get_segment(c, at, s) || s->data_size > limit - at ||
@@ -68,10 +67,10 @@ index_parse(uint8_t *p, size_t n, bool swapped, pf_index *index, pr_err *err)
     if (memcmp(p, PF_INDEX_MAGIC, 4) != 0 || !index_is_whole(p, n, swapped))
         return PR_END;
     if (p[PF_INDEX_READ] > PF_INDEX_VERSION)
-        return PR_FAIL(err, PR_NEWER, 0, index->at,
-                       "the index needs a reader of version %u, this is "
-                       "version %u",
-                       p[PF_INDEX_READ], PF_INDEX_VERSION);
+        return PR_FAIL_AT(err, PR_NEWER, index->at,
+                          "the index needs a reader of version %u, this is "
+                          "version %u",
+                          p[PF_INDEX_READ], PF_INDEX_VERSION);
     if (p[PF_INDEX_RESERVED] || p[PF_INDEX_RESERVED + 1])
         return PR_END;
     index->newer_rewriter = p[PF_INDEX_REWRITE] > PF_INDEX_VERSION;
@@ -111,11 +110,10 @@ pf_index_read(const pf_input *in, uint64_t end, bool swapped, pf_index *ret,
     if (code != PR_OK || n == 0)
         return code != PR_OK ? code : PR_END;
     if (n > PF_INDEX_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, end - n, "the index is too large");
+        return PR_FAIL_AT(err, PR_LIMIT, end - n, "the index is too large");
     uint8_t *p = malloc((size_t)n);
     if (!p)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for the index of the file");
+        return pr_no_memory(err);
     pf_index index = {.at = end - n, .end = end};
     code = pf_input_read(in, end - n, p, (size_t)n, err);
     if (code == PR_OK)
@@ -167,8 +165,8 @@ pf_footer_read(const pf_input *in, uint64_t end, bool swapped, pf_footer *ret,
 {
     uint8_t bytes[PF_STATS_SIZE + PF_FOOTER_SIZE];
     if (end > in->size || end < PF_HEADER_SIZE + sizeof bytes - PF_STATS_SIZE)
-        return PR_FAIL(err, PR_CUT, 0, in->size,
-                       "the file ends before its footer");
+        return PR_FAIL_AT(err, PR_CUT, in->size,
+                          "the file ends before its footer");
     /* the header is longer than the statistics: there is enough to read */
     pr_code code =
         pf_input_read(in, end - sizeof bytes, bytes, sizeof bytes, err);

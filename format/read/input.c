@@ -18,19 +18,16 @@ pf_input_open(const char *path, pf_input *ret, pr_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot open '%s'",
-                       path);
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot open '%s'", path);
     struct stat st;
     if (fstat(fd, &st) < 0) {
         int sys = errno;
         close(fd);
-        return PR_FAIL(err, PR_IO, sys, PR_NO_OFFSET, "cannot look at '%s'",
-                       path);
+        return PR_FAIL_SYS(err, PR_IO, sys, "cannot look at '%s'", path);
     }
     if (!S_ISREG(st.st_mode)) {
         close(fd);
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is not a regular file",
-                   path);
+        PR_FAIL(err, PR_USAGE, "'%s' is not a regular file", path);
         pr_err_hint(err, "a profile is read from its end as well: copy it to "
                          "a file first");
         return PR_USAGE;
@@ -38,7 +35,7 @@ pf_input_open(const char *path, pf_input *ret, pr_err *err)
     char *copy = strdup(path);
     if (!copy) {
         close(fd);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "name of the input");
+        return pr_no_memory(err);
     }
     *ret = (pf_input){fd, (uint64_t)st.st_size, copy};
     return PR_OK;
@@ -58,20 +55,20 @@ pr_code
 pf_input_read(const pf_input *in, uint64_t at, void *buf, size_t n, pr_err *err)
 {
     if (at > in->size || n > in->size - at)
-        return PR_FAIL(err, PR_CUT, 0, in->size,
-                       "%zu bytes wanted at %" PRIu64 ", behind the end", n,
-                       at);
+        return PR_FAIL_AT(err, PR_CUT, in->size,
+                          "%zu bytes wanted at %" PRIu64 ", behind the end", n,
+                          at);
     for (size_t done = 0; done < n;) {
         ssize_t got =
             pread(in->fd, (uint8_t *)buf + done, n - done, (off_t)(at + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return PR_FAIL(err, PR_IO, errno, at + done, "cannot read '%s'",
-                           in->path);
+            return PR_FAIL_SYS_AT(err, PR_IO, errno, at + done,
+                                  "cannot read '%s'", in->path);
         if (got == 0)
-            return PR_FAIL(err, PR_CUT, 0, at + done,
-                           "the file became shorter while it was read");
+            return PR_FAIL_AT(err, PR_CUT, at + done,
+                              "the file became shorter while it was read");
         done += (size_t)got;
     }
     return PR_OK;

@@ -14,8 +14,8 @@
 static pr_code
 refuse_foreign(const uint8_t *start, size_t n, pr_err *err)
 {
-    pr_err_set(err, PR_FOREIGN, 0, PR_NO_OFFSET, "not a profile: it is %s",
-               pf_foreign_name(start, n));
+    PR_FAIL(err, PR_FOREIGN, "not a profile: it is %s",
+            pf_foreign_name(start, n));
     pr_err_hint(err, "profiles are written by pyrec, or by python3.15 -m "
                      "profiling.sampling with --binary");
     return PR_FOREIGN;
@@ -26,13 +26,13 @@ refuse_version(const pf_reader *r, pr_err *err)
 {
     const pf_header *h = &r->header;
     if (h->version < PF_VERSION)
-        return PR_FAIL(err, PR_DAMAGED, 0, PF_HEADER_VERSION,
-                       "the header has version 0");
-    return PR_FAIL(err, PR_NEWER, 0, PF_HEADER_VERSION,
-                   "a profile of version %" PRIu32
-                   " (of CPython %u.%u.%u), this reader knows version %u",
-                   h->version, h->python[0], h->python[1], h->python[2],
-                   PF_VERSION);
+        return PR_FAIL_AT(err, PR_DAMAGED, PF_HEADER_VERSION,
+                          "the header has version 0");
+    return PR_FAIL_AT(err, PR_NEWER, PF_HEADER_VERSION,
+                      "a profile of version %" PRIu32
+                      " (of CPython %u.%u.%u), this reader knows version %u",
+                      h->version, h->python[0], h->python[1], h->python[2],
+                      PF_VERSION);
 }
 
 /* The header's magic is gone: if the file has checkpoints, they know the byte
@@ -66,8 +66,8 @@ open_parts(pf_reader *r, pr_err *err)
     if (magic != PF_MAGIC && magic != PF_HCAM)
         return open_without_magic(r, start, n, err);
     if (n < PF_HEADER_SIZE)
-        return PR_FAIL(err, PR_CUT, 0, r->in.size,
-                       "the file ends in its header: it holds no sample");
+        return PR_FAIL_AT(err, PR_CUT, r->in.size,
+                          "the file ends in its header: it holds no sample");
     r->swapped = magic == PF_HCAM;
     pf_header_parse(r, start);
     code = pf_open_segments(r, err);
@@ -183,8 +183,7 @@ pf_reader_open(const char *path, pf_reader **ret, pr_err *err)
 {
     pf_reader *r = calloc(1, sizeof *r);
     if (!r)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for reading a profile");
+        return pr_no_memory(err);
     r->in.fd = -1;
     pr_code code = pf_input_open(path, &r->in, err);
     if (code == PR_OK) {

@@ -18,7 +18,7 @@ pf_fault_add(pf_reader *r, pr_code code, uint64_t offset, const char *format,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     pr_err_clear(&r->fault);
-    pr_err_set(&r->fault, code, 0, offset, "%s", text);
+    PR_FAIL_AT(&r->fault, code, offset, "%s", text);
     r->info.state = code == PR_CUT ? PF_CUT : PF_DAMAGED;
 }
 

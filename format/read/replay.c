@@ -149,7 +149,7 @@ check_span(const replay *p, const pf_segment *s, pr_err *err)
     if (same && s->samples)
         same = d->first_us == s->first_us && d->last_us == s->last_us;
     if (!same)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "%" PRIu64 " samples where %" PRIu64 " were promised, "
                        "or at other times",
                        d->samples, s->samples);
@@ -162,8 +162,8 @@ tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
 {
     size_t used;
     if (loaded->code != PR_OK)
-        return PR_FAIL(err, loaded->code, loaded->err.sys, loaded->err.offset,
-                       "%s", loaded->err.what);
+        return PR_FAIL_SYS_AT(err, loaded->code, loaded->err.sys,
+                              loaded->err.offset, "%s", loaded->err.what);
     pf_decoder_begin(&p->decoder);
     pr_code code = pf_checkpoint_walk(loaded->body, &base_ops, p, err);
     if (code == PR_OK)
@@ -223,8 +223,7 @@ tell_segments(replay *p, pr_err *err)
     size_t i;
     bool *wanted = calloc(r->n_segments + 1, sizeof *wanted);
     if (!wanted)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for the list of segments");
+        return pr_no_memory(err);
     choose_segments(p, wanted);
     report(p);
     pr_code code = pf_loader_new(&r->in, r->swapped, r->segment, wanted,
@@ -260,7 +259,7 @@ tell_pieces(replay *p, pf_stream *stream, pr_err *why)
         code = pf_decoder_piece(&p->decoder, pf_cur_of(piece, n, p->r->swapped),
                                 more, &used, why);
         if (code == PR_OK && more && used == 0 && n == PF_PIECE_MAX)
-            code = PR_FAIL(why, PR_DAMAGED, 0, 0, "a record is malformed");
+            code = PR_FAIL_AT(why, PR_DAMAGED, 0, "a record is malformed");
         if (code == PR_DAMAGED && !p->decoder.sink_failed)
             why->offset += pf_stream_at(stream);
         if (code != PR_OK)
@@ -348,7 +347,7 @@ pf_reader_replay(pf_reader *r, const pf_replay_opts *opts, pr_sink *sink,
 {
     static const pf_replay_opts all = PF_REPLAY_OPTS_INIT;
     if (opts && opts->size != sizeof *opts)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_USAGE,
                        "options of another version of this library");
     replay p = {.r = r, .opts = opts ? *opts : all, .sink = sink};
     pr_code code = pf_decoder_init(&p.decoder, sink, &r->names,
@@ -363,8 +362,8 @@ pf_reader_replay(pf_reader *r, const pf_replay_opts *opts, pr_sink *sink,
         *ret_samples = p.decoder.told;
     pf_decoder_release(&p.decoder);
     if (code == PR_OK && r->fault.code != PR_OK)
-        return PR_FAIL(err, r->fault.code, 0, r->fault.offset, "'%.120s': %s",
-                       r->in.path, r->fault.what);
+        return PR_FAIL_AT(err, r->fault.code, r->fault.offset, "'%.120s': %s",
+                          r->in.path, r->fault.what);
     return code;
 }
 

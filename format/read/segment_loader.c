@@ -47,14 +47,13 @@ read_frames(const pf_loader *l, const pf_segment *s, pf_loaded *out,
 {
     if (s->record_bytes > PF_RECORDS_MAX ||
         s->data_size > PF_ZSTD_BOUND(PF_RECORDS_MAX))
-        return PR_FAIL(err, PR_LIMIT, 0, s->data_at,
-                       "a segment of more than %u bytes of records",
-                       PF_RECORDS_MAX);
+        return PR_FAIL_AT(err, PR_LIMIT, s->data_at,
+                          "a segment of more than %u bytes of records",
+                          PF_RECORDS_MAX);
     size_t size = (size_t)(s->data_size + s->checkpoint_size);
     out->frames.n = 0;
     if (!pf_buf_reserve(&out->frames, size))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for a segment of %zu bytes", size);
+        return pr_no_memory(err);
     out->frames.n = size;
     return pf_input_read(l->in, s->data_at, out->frames.p, size, err);
 }
@@ -69,7 +68,7 @@ read_body(const pf_loader *l, const pf_segment *s, pf_loaded *out, pr_err *err)
     if (code != PR_OK)
         return code;
     if (pr_hash_bytes(data, (size_t)s->data_size) != c.data_check)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checksum of its records does not match");
     return pf_checkpoint_body(&c, l->swapped, &out->body_bytes, &out->body,
                               err);
@@ -87,17 +86,15 @@ unpack_records(const pf_segment *s, ZSTD_DCtx *zstd, pf_loaded *out,
         said = 0; /* 5.1: a segment without records */
     if (said != n ||
         n > (size / PF_ZSTD_BLOCK_MIN) * (uint64_t)PF_ZSTD_BLOCK_MAX)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "its data frame does not hold %zu bytes", n);
     out->record_bytes.n = 0;
     if (!pf_buf_reserve(&out->record_bytes, n + 1))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for %zu bytes of records", n);
+        return pr_no_memory(err);
     size_t got =
         ZSTD_decompressDCtx(zstd, out->record_bytes.p, n, out->frames.p, size);
     if (ZSTD_isError(got) || got != n)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "its records do not decompress: %s",
+        return PR_FAIL(err, PR_DAMAGED, "its records do not decompress: %s",
                        ZSTD_isError(got) ? ZSTD_getErrorName(got)
                                          : "too short");
     out->record_bytes.n = n;
@@ -160,8 +157,7 @@ work(void *context)
         if (zstd)
             load(l, s->segment, zstd, &s->loaded);
         else
-            s->loaded.code = PR_FAIL(&s->loaded.err, PR_NOMEM, 0, PR_NO_OFFSET,
-                                     "no memory for decompressing");
+            s->loaded.code = pr_no_memory(&s->loaded.err);
         pthread_mutex_lock(&l->lock);
         s->full = true;
         pthread_cond_broadcast(&l->changed);
@@ -225,8 +221,7 @@ pf_loader_new(const pf_input *in, bool swapped, const pf_segment *segment,
 {
     pf_loader *l = calloc(1, sizeof *l);
     if (!l)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for reading segments");
+        return pr_no_memory(err);
     l->in = in;
     l->swapped = swapped;
     l->segment = segment;
@@ -239,8 +234,7 @@ pf_loader_new(const pf_input *in, bool swapped, const pf_segment *segment,
         jobs = PF_JOBS_MAX;
     if (!allocate(l, jobs)) {
         pf_loader_free(l);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for reading segments");
+        return pr_no_memory(err);
     }
     /* without threads the caller loads for himself, with fewer it is slower */
     while (jobs > 1 && l->n_workers < (size_t)jobs &&

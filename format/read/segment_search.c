@@ -107,8 +107,7 @@ take(pf_search *s, uint64_t at, uint64_t data_from, pf_found *ret, pr_err *err)
         return code != PR_OK ? code : PR_END;
     s->frame.n = 0;
     if (!pf_buf_reserve(&s->frame, (size_t)size))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for a checkpoint");
+        return pr_no_memory(err);
     code = pf_input_read(s->in, at, s->frame.p, (size_t)size, err);
     if (code != PR_OK)
         return code;
@@ -116,7 +115,7 @@ take(pf_search *s, uint64_t at, uint64_t data_from, pf_found *ret, pr_err *err)
     pr_err why = PR_ERR_INIT;
     code = pf_checkpoint_check(s->frame.p, (size_t)size, s->swapped, &c, &why);
     if (code == PR_NEWER || code == PR_NOMEM)
-        return PR_FAIL(err, code, 0, at, "%s", why.what);
+        return PR_FAIL_AT(err, code, at, "%s", why.what);
     if (code == PR_OK && c.data_at >= data_from && c.data_at <= at &&
         c.data_size == at - c.data_at) {
         *ret = (pf_found){at, size, c.data_at, c.data_size};

@@ -36,7 +36,7 @@ see_span(void *context, const pf_span *span, pr_err *err)
     if (span->record_bytes > PF_RECORDS_MAX ||
         span->samples > span->record_bytes / 2 ||
         span->first_us > span->last_us)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint's numbers of samples are impossible");
     s->span = *span;
     s->has_span = true;
@@ -80,8 +80,7 @@ read_body(pf_reader *r, const pf_checkpoint *c, pf_buf *scratch, summary *ret,
     if (code != PR_OK)
         return code;
     if (!ret->has_span || (c->number == 0 && !ret->has_header))
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "the checkpoint has no %s",
+        return PR_FAIL(err, PR_DAMAGED, "the checkpoint has no %s",
                        ret->has_span ? "HEADER" : "SPAN");
     return pf_checkpoint_walk(body, &names_ops, &r->names, err);
 }
@@ -94,7 +93,7 @@ read_checkpoint(pf_reader *r, const pf_segment *s, uint32_t *ret_number,
     if (s->checkpoint_size < PF_CHECKPOINT_SIZE ||
         s->checkpoint_size >
             PF_CHECKPOINT_SIZE + PF_ZSTD_BOUND(PF_CHECKPOINT_BODY_MAX))
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "a checkpoint cannot have %" PRIu64 " bytes",
                        s->checkpoint_size);
     size_t size = (size_t)s->checkpoint_size;
@@ -102,15 +101,14 @@ read_checkpoint(pf_reader *r, const pf_segment *s, uint32_t *ret_number,
     pf_checkpoint c;
     uint8_t *frame = malloc(size);
     if (!frame)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for a checkpoint of %zu bytes", size);
+        return pr_no_memory(err);
     pr_code code =
         pf_input_read(&r->in, s->data_at + s->data_size, frame, size, err);
     if (code == PR_OK)
         code = pf_checkpoint_check(frame, size, r->swapped, &c, err);
     if (code == PR_OK &&
         (c.data_at != s->data_at || c.data_size != s->data_size))
-        code = PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        code = PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint belongs to another segment");
     if (code == PR_OK)
         code = read_body(r, &c, &scratch, ret, err);
@@ -181,10 +179,9 @@ take_indexed(pf_reader *r, size_t i, pr_err *err)
     if (code == PR_OK &&
         (number != i || sum.span.samples != s->samples ||
          sum.span.first_us != s->first_us || sum.span.last_us != s->last_us))
-        code = PR_FAIL(&why, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "index and checkpoint do not agree");
+        code = PR_FAIL(&why, PR_DAMAGED, "index and checkpoint do not agree");
     if (is_hard(code))
-        return PR_FAIL(err, code, why.sys, s->data_at, "%s", why.what);
+        return PR_FAIL_SYS_AT(err, code, why.sys, s->data_at, "%s", why.what);
     if (code != PR_OK) {
         lose_segment(r, i, &why);
         return PR_OK;
@@ -202,13 +199,12 @@ read_tables(pf_reader *r, pf_symbols *into, pr_err *err)
     uint64_t at = r->index.region_end;
     uint64_t frames = r->header.frame_table;
     if (frames < at || frames > r->index.at)
-        return PR_FAIL(err, PR_DAMAGED, 0, PF_HEADER_FRAMES,
-                       "the frame table lies outside the tables");
+        return PR_FAIL_AT(err, PR_DAMAGED, PF_HEADER_FRAMES,
+                          "the frame table lies outside the tables");
     size_t n = (size_t)(r->index.at - at);
     uint8_t *p = malloc(n + 1);
     if (!p)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for the tables of names");
+        return pr_no_memory(err);
     pr_code code = pf_input_read(&r->in, at, p, n, err);
     size_t n_strings = (size_t)(frames - at);
     if (code == PR_OK)
@@ -230,7 +226,7 @@ pf_check_tables(pf_reader *r, pr_err *err)
     pr_code code = read_tables(r, &tables, &why);
     if (is_hard(code)) {
         pf_symbols_release(&tables);
-        return PR_FAIL(err, code, why.sys, why.offset, "%s", why.what);
+        return PR_FAIL_SYS_AT(err, code, why.sys, why.offset, "%s", why.what);
     }
     if (code != PR_OK || !pf_symbols_equal(&tables, &r->names.symbols))
         pf_fault_add(r, PR_DAMAGED, r->index.region_end,
@@ -324,8 +320,8 @@ open_by_index(pf_reader *r, pr_err *err)
         code = read_tables(r, &r->names.symbols, NULL);
         r->names.symbols.holes = code != PR_OK;
         if (is_hard(code))
-            return PR_FAIL(err, code, 0, r->index.region_end,
-                           "cannot read the tables of names");
+            return PR_FAIL_AT(err, code, r->index.region_end,
+                              "cannot read the tables of names");
     }
     check_totals(r);
     return PR_OK;
@@ -344,11 +340,10 @@ add_segment(pf_reader *r, const pf_found *found, uint32_t *ret_number,
     pr_err why = PR_ERR_INIT;
     if (!pr_grow(&r->segment, &r->segment_cap, r->n_segments + 1,
                  sizeof *r->segment))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for the list of segments");
+        return pr_no_memory(err);
     pr_code code = read_checkpoint(r, &s, ret_number, &sum, &why);
     if (is_hard(code))
-        return PR_FAIL(err, code, why.sys, s.data_at, "%s", why.what);
+        return PR_FAIL_SYS_AT(err, code, why.sys, s.data_at, "%s", why.what);
     s.first_us = sum.span.first_us;
     s.last_us = sum.span.last_us;
     s.samples = sum.span.samples;

@@ -37,26 +37,26 @@ refuse_offsets(const pf_reader *r, pr_err *err)
 {
     uint64_t strings = r->header.string_table, frames = r->header.frame_table;
     if (is_early_layout(r)) {
-        pr_err_set(err, PR_FOREIGN, 0, PF_HEADER_SAMPLES,
+        PR_FAIL_AT(err, PR_FOREIGN, PF_HEADER_SAMPLES,
                    "a profile of a pre-release of CPython 3.15, whose header "
                    "is another one");
         pr_err_hint(err, "replay it with the Python that wrote it");
         return PR_FOREIGN;
     }
     if (strings == 0)
-        return PR_FAIL(err, PR_CUT, 0, r->in.size,
-                       "the recording is not finished and has no whole "
-                       "checkpoint: nothing can be had from it");
+        return PR_FAIL_AT(err, PR_CUT, r->in.size,
+                          "the recording is not finished and has no whole "
+                          "checkpoint: nothing can be had from it");
     if (strings <= frames && frames > r->in.size) {
-        pr_err_set(err, PR_CUT, 0, r->in.size,
+        PR_FAIL_AT(err, PR_CUT, r->in.size,
                    "the file ends before its tables of names at %" PRIu64
                    " and has no whole checkpoint",
                    strings > r->in.size ? strings : frames);
         pr_err_hint(err, "without names nothing can be had from it");
         return PR_CUT;
     }
-    return PR_FAIL(err, PR_DAMAGED, 0, PF_HEADER_STRINGS,
-                   "the header's offsets of the tables are impossible");
+    return PR_FAIL_AT(err, PR_DAMAGED, PF_HEADER_STRINGS,
+                      "the header's offsets of the tables are impossible");
 }
 
 /* How far behind a footer bytes are looked at that somebody appended. */
@@ -77,8 +77,7 @@ find_footer(const pf_reader *r, uint64_t *ret_end, pr_err *err)
     size_t n = (size_t)(r->in.size - from);
     uint8_t *p = malloc(n);
     if (!p)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for the end of the file");
+        return pr_no_memory(err);
     pr_code code = pf_input_read(&r->in, from, p, n, err);
     for (size_t at = n; code == PR_OK && at >= PF_FOOTER_SIZE; at--) {
         const uint8_t *footer = p + at - PF_FOOTER_SIZE;
@@ -99,7 +98,7 @@ read_footer(pf_reader *r, pr_err *err)
     if (code != PR_OK)
         return code;
     if (end == 0) {
-        pr_err_set(err, PR_CUT, 0, r->in.size,
+        PR_FAIL_AT(err, PR_CUT, r->in.size,
                    "a profile of CPython without its end");
         pr_err_hint(err, "CPython writes last how many names there are: "
                          "nothing can be had from a file without its end");
@@ -111,8 +110,8 @@ read_footer(pf_reader *r, pr_err *err)
                      r->in.size - end);
     code = pf_footer_read(&r->in, end, r->swapped, &r->footer, err);
     if (code == PR_OK && r->header.frame_table > r->footer.at)
-        code = PR_FAIL(err, PR_DAMAGED, 0, PF_HEADER_FRAMES,
-                       "the frame table lies in the footer");
+        code = PR_FAIL_AT(err, PR_DAMAGED, PF_HEADER_FRAMES,
+                          "the frame table lies in the footer");
     return code;
 }
 
@@ -124,8 +123,7 @@ read_tables(pf_reader *r, pr_err *err)
     size_t n_strings = (size_t)(frames - strings);
     uint8_t *p = malloc(n + 1);
     if (!p)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for the tables of names");
+        return pr_no_memory(err);
     pr_code code = pf_input_read(&r->in, strings, p, n, err);
     if (code == PR_OK)
         code = pf_symbols_from_tables(
@@ -143,9 +141,9 @@ pf_open_stock(pf_reader *r, pr_err *err)
     if (!tables_fit(r, r->header.string_table, r->header.frame_table))
         return refuse_offsets(r, err);
     if (r->header.compression > 1)
-        return PR_FAIL(err, PR_NEWER, 0, PF_HEADER_COMPRESSION,
-                       "compression %" PRIu32 " is not known",
-                       r->header.compression);
+        return PR_FAIL_AT(err, PR_NEWER, PF_HEADER_COMPRESSION,
+                          "compression %" PRIu32 " is not known",
+                          r->header.compression);
     pr_code code = read_footer(r, err);
     if (code == PR_OK)
         code = read_tables(r, err);

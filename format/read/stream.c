@@ -34,8 +34,7 @@ pf_stream_new(const pf_input *in, uint64_t at, uint64_t end, bool compressed,
     }
     if (!s || !s->piece || !s->read_bytes || (compressed && !s->zstd)) {
         pf_stream_free(s);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for reading samples");
+        return pr_no_memory(err);
     }
     if (s->zstd)
         ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, PF_WINDOW_LOG_MAX);
@@ -110,13 +109,13 @@ fill_zstd(pf_stream *s, pr_err *err)
         s->pending = ZSTD_decompressStream(s->zstd, &out, &s->read);
         uint64_t place = s->at - (s->read.size - s->read.pos);
         if (ZSTD_isError(s->pending))
-            return PR_FAIL(err, PR_DAMAGED, 0, place,
-                           "the samples do not decompress: %s",
-                           ZSTD_getErrorName(s->pending));
+            return PR_FAIL_AT(err, PR_DAMAGED, place,
+                              "the samples do not decompress: %s",
+                              ZSTD_getErrorName(s->pending));
         s->have = out.pos;
         if (s->have == before && s->read.pos == taken && zstd_is_done(s))
-            return PR_FAIL(err, PR_DAMAGED, 0, place,
-                           "the compressed samples end too early");
+            return PR_FAIL_AT(err, PR_DAMAGED, place,
+                              "the compressed samples end too early");
     }
     return PR_OK;
 }
@@ -137,8 +136,8 @@ pf_stream_next(pf_stream *s, size_t used, const uint8_t **ret, size_t *ret_n,
             fill_raw(s, &s->failed);
     }
     if (s->failed.code != PR_OK && s->have == before)
-        return PR_FAIL(err, s->failed.code, s->failed.sys, s->failed.offset,
-                       "%s", s->failed.what);
+        return PR_FAIL_SYS_AT(err, s->failed.code, s->failed.sys,
+                              s->failed.offset, "%s", s->failed.what);
     *ret = s->piece;
     *ret_n = s->have;
     *ret_more = s->have == s->wanted || s->failed.code != PR_OK;

@@ -10,13 +10,6 @@
 /* What stands for a name that a damaged part of the file took with it. */
 #define LOST_FUNC "<lost>"
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                   "no memory for the profile's names");
-}
-
 void
 pf_symbols_release(pf_symbols *symbols)
 {
@@ -56,10 +49,10 @@ map_add(pf_id_map *map, uint32_t id, uint32_t at, pr_err *err)
         return PR_OK;
     }
     if (last && id < last->end)
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint names id %" PRIu32 " again", id);
     if (!pr_grow(&map->range, &map->cap, map->n + 1, sizeof *map->range))
-        return no_memory(err);
+        return pr_no_memory(err);
     map->range[map->n++] = (pf_id_range){id, id + 1, at};
     return PR_OK;
 }
@@ -90,13 +83,12 @@ add_string(pf_symbols *s, uint32_t id, const char *bytes, size_t len,
 {
     size_t n = s->n_strings, at = s->text.n;
     if (len > UINT32_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "a name of %zu bytes is too long", len);
+        return PR_FAIL(err, PR_LIMIT, "a name of %zu bytes is too long", len);
     pf_buf_bytes(&s->text, bytes, len);
     if (s->text.failed ||
         !pr_grow(&s->string, &s->string_cap, n + 1, sizeof *s->string) ||
         !pr_grow(&s->length, &s->length_cap, n + 1, sizeof *s->length))
-        return no_memory(err);
+        return pr_no_memory(err);
     pr_code code = map_add(&s->string_map, id, (uint32_t)n, err);
     if (code != PR_OK)
         return code;
@@ -111,7 +103,7 @@ add_frame(pf_symbols *s, uint32_t id, const pr_frame *frame, pr_err *err)
 {
     size_t n = s->n_frames;
     if (!pr_grow(&s->frame, &s->frame_cap, n + 1, sizeof *s->frame))
-        return no_memory(err);
+        return pr_no_memory(err);
     pr_code code = map_add(&s->frame_map, id, (uint32_t)n, err);
     if (code != PR_OK)
         return code;
@@ -142,7 +134,7 @@ read_strings(pf_symbols *s, pf_cur c, uint32_t n, pr_err *err)
         const char *bytes;
         size_t len;
         if (!pf_get_string(&c, &bytes, &len))
-            return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_DAMAGED,
                            "the string table ends in string %" PRIu32
                            " of %" PRIu32,
                            i, n);
@@ -160,7 +152,7 @@ read_frames(pf_symbols *s, pf_cur c, uint32_t n, pr_err *err)
         pr_frame frame;
         if (!pf_get_frame(&c, &frame))
             return PR_FAIL(
-                err, PR_DAMAGED, 0, PR_NO_OFFSET,
+                err, PR_DAMAGED,
                 "the frame table ends in frame %" PRIu32 " of %" PRIu32, i, n);
         pr_code code = add_frame(s, i, &frame, err);
         if (code != PR_OK)
@@ -331,7 +323,7 @@ pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret, pr_err *err)
         if (!pr_grow(&names->thread, &names->thread_cap, n + 1,
                      sizeof *names->thread) ||
             !pr_table_insert(&names->thread_table, hash_ref(ref), (uint32_t)n))
-            return no_memory(err);
+            return pr_no_memory(err);
         names->thread[n] = (pf_thread){.tid = ref.tid, .interp = ref.interp};
         names->n_threads++;
         at = (uint32_t)n;
@@ -353,7 +345,7 @@ pf_names_thread(void *context, pf_ref ref, uint8_t flags, const char *name,
     size_t name_at = names->thread_text.n;
     pf_buf_bytes(&names->thread_text, name, len);
     if (names->thread_text.failed)
-        return no_memory(err);
+        return pr_no_memory(err);
     thread->is_main = flags & PF_THREAD_MAIN;
     thread->name_at = name_at;
     thread->name_len = len;
@@ -407,7 +399,7 @@ meta_new(const char *key, size_t key_len, const char *value, size_t value_len,
 {
     char *block = malloc(key_len + value_len + 2);
     if (!block)
-        return no_memory(err);
+        return pr_no_memory(err);
     memcpy(block, key, key_len);
     block[key_len] = '\0';
     char *copy = block + key_len + 1;
@@ -424,14 +416,13 @@ pf_names_meta(void *context, const char *key, size_t key_len, const char *value,
     pf_names *names = context;
     pf_meta meta;
     if (memchr(key, '\0', key_len))
-        return PR_FAIL(err, PR_DAMAGED, 0, PR_NO_OFFSET,
-                       "a key of the metadata holds a NUL");
+        return PR_FAIL(err, PR_DAMAGED, "a key of the metadata holds a NUL");
     if (names->n_meta == PF_META_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "more than %d keys of metadata", PF_META_MAX);
+        return PR_FAIL(err, PR_LIMIT, "more than %d keys of metadata",
+                       PF_META_MAX);
     if (!pr_grow(&names->meta, &names->meta_cap, names->n_meta + 1,
                  sizeof *names->meta))
-        return no_memory(err);
+        return pr_no_memory(err);
     pr_code code = meta_new(key, key_len, value, value_len, &meta, err);
     if (code != PR_OK)
         return code;
@@ -491,7 +482,7 @@ pf_names_count(void *context, pf_ref ref, const pr_count *told, pr_err *err)
     if (!pr_grow(&names->count, &names->count_cap, n + 1,
                  sizeof *names->count) ||
         !pr_table_insert(&names->count_table, hash, (uint32_t)n))
-        return no_memory(err);
+        return pr_no_memory(err);
     names->count[n] = count;
     names->n_counts++;
     return PR_OK;

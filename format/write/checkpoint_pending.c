@@ -34,17 +34,16 @@ static pr_code
 check_size(size_t n, const char *what, pr_err *err)
 {
     if (n > ENTRY_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "%s of %zu bytes is too large", what, n);
+        return PR_FAIL(err, PR_LIMIT, "%s of %zu bytes is too large", what, n);
     return PR_OK;
 }
 
 /* An entry was put: count it, unless memory ran out on the way. */
 static pr_code
-end_entry(pf_list *list, const char *what, pr_err *err)
+end_entry(pf_list *list, pr_err *err)
 {
     if (list->items.failed)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "%s", what);
+        return pr_no_memory(err);
     list->n++;
     return PR_OK;
 }
@@ -58,9 +57,9 @@ pf_pending_string(pf_pending *notes, const char *bytes, size_t len, pr_err *err)
     if (rc != PR_OK)
         return rc;
     if (notes->strings.n == UINT32_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many names");
+        return PR_FAIL(err, PR_LIMIT, "too many names");
     pf_buf_string(&notes->strings.items, bytes, len);
-    return end_entry(&notes->strings, "table of names", err);
+    return end_entry(&notes->strings, err);
 }
 
 static void
@@ -74,25 +73,25 @@ pr_code
 pf_pending_frame(pf_pending *notes, const pr_frame *frame, pr_err *err)
 {
     if (frame->file >= notes->strings.n || frame->func >= notes->strings.n)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_INTERNAL,
                        "frame %" PRIu64 " has names that were not told",
                        notes->frames.n);
     if (!pf_place_fits(frame->line, frame->end_line) ||
         !pf_place_fits(frame->column, frame->end_column))
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_INTERNAL,
                        "place of frame %" PRIu64 " makes no sense",
                        notes->frames.n);
     if (notes->frames.n == UINT32_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many frames");
+        return PR_FAIL(err, PR_LIMIT, "too many frames");
     put_frame(&notes->frames.items, frame);
-    pr_code rc = end_entry(&notes->frames, "table of frames", err);
+    pr_code rc = end_entry(&notes->frames, err);
     if (rc != PR_OK || notes->tables_only)
         return rc;
     pf_list *new = &notes->new_frames;
     put_frame(&new->items, frame);
     pf_buf_varint(&new->items,
                   frame->first_line > 0 ? (uint64_t)frame->first_line : 0);
-    return end_entry(new, "table of new frames", err);
+    return end_entry(new, err);
 }
 
 /* ---- events ---- */
@@ -115,7 +114,7 @@ pf_pending_thread(pf_pending *notes, pf_ref ref, bool is_main, const char *name,
     pf_put_ref(b, ref);
     pf_buf_u8(b, is_main ? PF_THREAD_MAIN : 0);
     pf_buf_string(b, name, len);
-    return end_entry(&notes->threads, "names of threads", err);
+    return end_entry(&notes->threads, err);
 }
 
 pr_code
@@ -124,7 +123,7 @@ pf_pending_meta(pf_pending *notes, const char *key, const char *value,
 {
     size_t key_len = strlen(key);
     if (key_len == 0 || key_len > PF_META_KEY_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_LIMIT,
                        "key of metadata has %zu bytes, not 1 to %d", key_len,
                        PF_META_KEY_MAX);
     pr_code rc = check_size(len, "metadata", err);
@@ -132,7 +131,7 @@ pf_pending_meta(pf_pending *notes, const char *key, const char *value,
         return rc;
     pf_buf_string(&notes->meta.items, key, key_len);
     pf_buf_string(&notes->meta.items, value, len);
-    return end_entry(&notes->meta, "metadata", err);
+    return end_entry(&notes->meta, err);
 }
 
 pr_code
@@ -148,7 +147,7 @@ pf_pending_gc(pf_pending *notes, const pr_gc_event *event, pr_err *err)
     };
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)
         pf_buf_varint(&notes->gc.items, field[i]);
-    return end_entry(&notes->gc, "garbage collections", err);
+    return end_entry(&notes->gc, err);
 }
 
 pr_code
@@ -169,7 +168,7 @@ pf_pending_task(pf_pending *notes, pf_ref ref, const pr_task *task, pr_err *err)
     pf_buf_varint(b, task->n_parents);
     for (uint32_t i = 0; i < task->n_parents; i++)
         pf_buf_varint(b, task->parent[i]);
-    return end_entry(&notes->tasks, "tasks", err);
+    return end_entry(&notes->tasks, err);
 }
 
 pr_code
@@ -183,7 +182,7 @@ pf_pending_mark(pf_pending *notes, const pr_mark *mark, pr_err *err)
     pf_buf_varint(b, mark->time_us);
     pf_buf_varint(b, mark->end_us);
     pf_buf_string(b, mark->text, mark->text_len);
-    return end_entry(&notes->marks, "marks", err);
+    return end_entry(&notes->marks, err);
 }
 
 /* ---- counters ---- */
@@ -228,7 +227,7 @@ pf_pending_count(pf_pending *notes, pf_ref ref, const pr_count *count,
     pf_counter *c = find_or_add_counter(notes, ref, count);
     if (!c || !pr_grow(&notes->changed, &notes->cap_changed,
                        notes->n_changed + 1, sizeof *notes->changed))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "counters");
+        return pr_no_memory(err);
     if (c->value == count->value)
         return PR_OK;
     c->value = count->value;

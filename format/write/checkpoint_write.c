@@ -16,7 +16,7 @@ pf_packer_init(pf_packer *packer, int level, pr_err *err)
 {
     ZSTD_CCtx *zstd = ZSTD_createCCtx();
     if (!zstd)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "zstd context");
+        return pr_no_memory(err);
     *packer = (pf_packer){.zstd = zstd, .level = level};
     return PR_OK;
 }
@@ -57,7 +57,7 @@ compress(pf_packer *packer, const pf_buf *from, bool checksum, pr_err *err)
     pf_buf *out = &packer->out;
     size_t room = ZSTD_compressBound(from->n);
     if (!pf_buf_reserve(out, room))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "compressed segment");
+        return pr_no_memory(err);
     ZSTD_CCtx *zstd = packer->zstd;
     size_t rc = prepare(zstd, packer->level, checksum, from->n > 0);
     if (!ZSTD_isError(rc))
@@ -67,7 +67,7 @@ compress(pf_packer *packer, const pf_buf *from, bool checksum, pr_err *err)
                        ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation
                            ? PR_NOMEM
                            : PR_INTERNAL,
-                       0, PR_NO_OFFSET, "zstd: %s", ZSTD_getErrorName(rc));
+                       "zstd: %s", ZSTD_getErrorName(rc));
     out->n += rc;
     return PR_OK;
 }
@@ -117,10 +117,10 @@ make_body(pf_packer *packer, const pf_encoder *e, const pf_pending *notes,
     put_span(body, e);
     pf_pending_put_rest(notes, body);
     if (body->failed)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "body of a checkpoint");
+        return pr_no_memory(err);
     if (body->n > PF_CHECKPOINT_BODY_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "checkpoint of %zu bytes is too large", body->n);
+        return PR_FAIL(err, PR_LIMIT, "checkpoint of %zu bytes is too large",
+                       body->n);
     return PR_OK;
 }
 
@@ -142,7 +142,7 @@ put_body(pf_packer *packer, bool *ret_zstd, pr_err *err)
     out->n = start;
     pf_buf_bytes(out, body->p, body->n);
     if (out->failed)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "checkpoint");
+        return pr_no_memory(err);
     return PR_OK;
 }
 
@@ -175,7 +175,7 @@ pf_packer_pack(pf_packer *packer, const pf_encoder *e, const pf_pending *notes,
                uint64_t at, const uint8_t *header, pr_err *err)
 {
     if (e->number > UINT32_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many segments");
+        return PR_FAIL(err, PR_LIMIT, "too many segments");
     packer->out.n = 0;
     pr_code rc = compress(packer, &e->records, true, err);
     if (rc != PR_OK)
@@ -184,7 +184,7 @@ pf_packer_pack(pf_packer *packer, const pf_encoder *e, const pf_pending *notes,
     if ((rc = make_body(packer, e, notes, header, err)) != PR_OK)
         return rc;
     if (!pf_buf_reserve(&packer->out, PF_CHECKPOINT_SIZE))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "checkpoint");
+        return pr_no_memory(err);
     packer->out.n += PF_CHECKPOINT_SIZE;
     bool zstd;
     if ((rc = put_body(packer, &zstd, err)) != PR_OK)

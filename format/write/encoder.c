@@ -63,16 +63,15 @@ pf_encoder_thread(pf_encoder *e, const pr_thread *thread, pr_err *err)
     lane_key key = {e, thread};
     uint64_t hash = pr_mix64(thread->tid ^ pr_mix64(thread->interp + 1));
     if (pr_table_find(&e->lanes, hash, same_lane, &key) != PR_TABLE_NONE)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_INTERNAL,
                        "thread %" PRIu64 " of interpreter %" PRIu32
                        " has an id already",
                        thread->tid, thread->interp);
     if (e->n_lanes >= PR_NO_THREAD - 1)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many threads");
+        return PR_FAIL(err, PR_LIMIT, "too many threads");
     if (!pr_grow(&e->lane, &e->cap_lanes, e->n_lanes + 1, sizeof *e->lane) ||
         !pr_table_insert(&e->lanes, hash, (uint32_t)e->n_lanes))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "state of %zu threads",
-                       e->n_lanes + 1);
+        return pr_no_memory(err);
     e->lane[e->n_lanes++] = (pf_lane){.tid = thread->tid,
                                       .interp = thread->interp,
                                       .is_main = thread->is_main != 0};
@@ -86,31 +85,30 @@ check_delta(const pf_encoder *e, const pr_delta *d, uint64_t n_frames,
             pr_err *err)
 {
     if (d->thread >= e->n_lanes)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_INTERNAL,
                        "samples of thread %" PRIu32 ", which was not told",
                        d->thread);
     const pf_lane *lane = &e->lane[d->thread];
     uint32_t depth = lane->stack ? lane->depth : 0;
     if (d->n == 0 || d->keep > depth || d->n_push > UINT32_MAX - d->keep)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_INTERNAL,
                        "delta of %" PRIu32 " samples keeps %" PRIu32
                        " of %" PRIu32 " frames",
                        d->n, d->keep, depth);
     for (uint32_t i = 0; i < d->n_push; i++)
         if (d->push[i] >= n_frames)
-            return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
-                           "frame %" PRIu32 " was not told", d->push[i]);
+            return PR_FAIL(err, PR_INTERNAL, "frame %" PRIu32 " was not told",
+                           d->push[i]);
     uint64_t last = lane->last_us;
     for (uint32_t i = 0; i < d->n; i++) {
         if (d->time_us[i] < last)
-            return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_INTERNAL,
                            "time of a thread goes back to %" PRIu64,
                            d->time_us[i]);
         last = d->time_us[i];
     }
     if (last == UINT64_MAX) /* the time at which nothing closes */
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "time of a sample is 2^64 - 1");
+        return PR_FAIL(err, PR_LIMIT, "time of a sample is 2^64 - 1");
     return PR_OK;
 }
 
@@ -137,11 +135,9 @@ pf_encoder_change(pf_encoder *e, const pr_delta *delta, uint64_t n_frames,
     pf_change change = least_change(lane, delta);
     uint32_t depth = change.keep + change.n_push;
     if (depth > DEPTH_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "stack of %" PRIu32 " frames", depth);
+        return PR_FAIL(err, PR_LIMIT, "stack of %" PRIu32 " frames", depth);
     if (!pr_grow(&lane->stack, &lane->cap, depth, sizeof *lane->stack))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "stack of %" PRIu32 " frames", depth);
+        return pr_no_memory(err);
     for (uint32_t i = 0; i < change.n_push; i++)
         lane->stack[depth - 1 - i] = change.push[i];
     lane->depth = depth;
@@ -150,12 +146,6 @@ pf_encoder_change(pf_encoder *e, const pr_delta *delta, uint64_t n_frames,
 }
 
 /* ---- records ---- */
-
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "records of a segment");
-}
 
 static uint8_t *
 put_head(uint8_t *p, const pf_lane *lane, pf_record_kind kind)
@@ -173,7 +163,7 @@ flush_run(pf_encoder *e, pf_lane *lane, pr_err *err)
         return PR_OK;
     pf_buf *out = &e->records;
     if (!pf_buf_reserve(out, PF_RECORD_SIZE + PF_VARINT_MAX + lane->run.n))
-        return no_memory(err);
+        return pr_no_memory(err);
     uint8_t *p = put_head(out->p + out->n, lane, PF_REPEAT);
     p = pf_put_varint(p, lane->run_samples);
     memcpy(p, lane->run.p, lane->run.n);
@@ -217,7 +207,7 @@ pr_code
 pf_encoder_leave(pf_encoder *e, uint32_t thread, pr_err *err)
 {
     if (thread >= e->n_lanes)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_INTERNAL,
                        "end of thread %" PRIu32 ", which was not told", thread);
     pf_lane *lane = &e->lane[thread];
     pr_code rc = flush_run(e, lane, err);
@@ -250,7 +240,7 @@ static pr_code
 enter_segment(pf_encoder *e, pf_lane *lane, uint64_t time_us, pr_err *err)
 {
     if (!pr_grow(&e->base, &e->cap_bases, e->n_bases + 1, sizeof *e->base))
-        return no_memory(err);
+        return pr_no_memory(err);
     if (e->n_bases == 0) {
         e->close_us = time_us > UINT64_MAX - e->checkpoint_us
                           ? UINT64_MAX
@@ -283,7 +273,7 @@ put_stack(pf_encoder *e, pf_lane *lane, const pf_change *change,
     pf_buf *out = &e->records;
     if (!pf_buf_reserve(out, PF_RECORD_SIZE + PAIR_MAX + 2 * PF_VARINT_MAX +
                                  frames * PF_VARINT_U32_MAX))
-        return no_memory(err);
+        return pr_no_memory(err);
     uint8_t *p = put_head(out->p + out->n, lane, kind);
     p = pf_put_varint(p, time_us - lane->last_us);
     *p++ = status;
@@ -306,7 +296,7 @@ put_run(pf_encoder *e, pf_lane *lane, const pr_delta *d, uint32_t *done,
     size_t room = RUN_BYTES + PAIR_MAX - run->n;
     size_t wanted = (size_t)(d->n - *done) * PAIR_MAX;
     if (!pf_buf_reserve(run, wanted < room ? wanted : room))
-        return no_memory(err);
+        return pr_no_memory(err);
     uint32_t i = *done;
     uint8_t *p = run->p + run->n;
     const uint8_t *stop = run->p + run->cap - PAIR_MAX;

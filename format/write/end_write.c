@@ -87,7 +87,7 @@ pf_end_make(const pf_ending *ending, pf_pending *notes,
     put_footer(&tail, notes, ending->at);
     *ret = tail; /* the caller frees it in any case */
     if (tail.failed)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "end of the file");
+        return pr_no_memory(err);
     if (ending->index)
         fill_checksums(&tail, index, end, header);
     return PR_OK;

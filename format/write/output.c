@@ -26,20 +26,18 @@ make_way(const char *path, bool force, pr_err *err)
     if (stat(path, &st) != 0)
         return pr_fail_to_create(path, errno, err);
     if (!S_ISREG(st.st_mode)) {
-        pr_err_set(err, PR_USAGE, 0, PR_NO_OFFSET, "'%s' is not a regular file",
-                   path);
+        PR_FAIL(err, PR_USAGE, "'%s' is not a regular file", path);
         pr_err_hint(err, "a profile is completed at its beginning when it "
                          "ends: write it to a file, then convert that");
         return PR_USAGE;
     }
     if (!force) {
-        pr_err_set(err, PR_EXISTS, 0, PR_NO_OFFSET, "'%s' exists", path);
+        PR_FAIL(err, PR_EXISTS, "'%s' exists", path);
         pr_err_hint(err, "choose another name or replace it with --force");
         return PR_EXISTS;
     }
     if (unlink(path) != 0)
-        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot replace '%s'",
-                       path);
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot replace '%s'", path);
     return PR_OK;
 }
 
@@ -79,7 +77,7 @@ sync_folder(const char *path, pr_err *err)
     size_t n = slash ? (size_t)(slash - path) + 1 : 0;
     char *folder = n ? strndup(path, n) : strdup(".");
     if (!folder)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "name of a folder");
+        return pr_no_memory(err);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(folder);
     bool done = fd >= 0 && fsync(fd) == 0;
@@ -87,8 +85,8 @@ sync_folder(const char *path, pr_err *err)
     if (fd >= 0)
         close(fd);
     if (!done)
-        return PR_FAIL(err, PR_IO, sys, PR_NO_OFFSET,
-                       "cannot sync the folder of '%s'", path);
+        return PR_FAIL_SYS(err, PR_IO, sys, "cannot sync the folder of '%s'",
+                           path);
     return PR_OK;
 }
 
@@ -98,7 +96,7 @@ pf_output_open(pf_output *out, const char *path, bool force, bool sync,
 {
     char *copy = strdup(path);
     if (!copy)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "name of the output");
+        return pr_no_memory(err);
     pr_code rc = PR_OK;
     int fd = create(path);
     if (fd < 0 && errno == EEXIST)
@@ -121,10 +119,10 @@ static pr_code
 write_failed(pf_output *out, int sys, pr_err *err)
 {
     pf_output_cut(out, out->size);
-    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET,
-               "cannot write '%s' behind its first %" PRIu64
-               " bytes, which are whole",
-               out->path, out->size);
+    PR_FAIL_SYS(err, PR_IO, sys,
+                "cannot write '%s' behind its first %" PRIu64
+                " bytes, which are whole",
+                out->path, out->size);
     if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
         pr_err_hint(err, "make room, or write to another file system");
     return PR_IO;
@@ -158,13 +156,13 @@ pf_output_patch(pf_output *out, uint64_t at, const void *bytes, size_t n,
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return PR_FAIL(err, PR_IO, got < 0 ? errno : ENOSPC, at,
-                           "cannot complete '%s'", out->path);
+            return PR_FAIL_SYS_AT(err, PR_IO, got < 0 ? errno : ENOSPC, at,
+                                  "cannot complete '%s'", out->path);
         done += (size_t)got;
     }
     if (out->sync && fdatasync(out->fd) != 0)
-        return PR_FAIL(err, PR_IO, errno, at, "cannot complete '%s'",
-                       out->path);
+        return PR_FAIL_SYS_AT(err, PR_IO, errno, at, "cannot complete '%s'",
+                              out->path);
     return PR_OK;
 }
 
@@ -184,8 +182,7 @@ pf_output_close(pf_output *out, pr_err *err)
     /* Some file systems report a failed write only here. */
     pr_code rc = PR_OK;
     if (close(out->fd) != 0)
-        rc = PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot close '%s'",
-                     out->path);
+        rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot close '%s'", out->path);
     free(out->path);
     out->path = NULL;
     out->fd = -1;

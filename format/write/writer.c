@@ -82,7 +82,7 @@ write_segment(pf_writer *w, pr_err *err)
     pf_pending_told(&w->notes);
     add_to_index(w);
     if (w->index.items.failed)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "index");
+        return pr_no_memory(err);
     return PR_OK;
 }
 
@@ -146,7 +146,7 @@ writer_start(pr_sink *sink, const pr_start *start, pr_err *err)
 {
     pf_writer *w = of(sink);
     if (start->interval_us == 0)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET, "interval is 0");
+        return PR_FAIL(err, PR_INTERNAL, "interval is 0");
     make_header(w, start);
     pr_code rc = pf_output_append(&w->out, w->header, PF_HEADER_SIZE, err);
     if (rc == PR_OK && start->wall_us != 0)
@@ -201,8 +201,8 @@ find_ref(const pf_writer *w, uint32_t thread, pf_ref *ret, pr_err *err)
         return PR_OK;
     }
     if (thread >= w->encoder.n_lanes)
-        return PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
-                       "thread %u was not told", (unsigned)thread);
+        return PR_FAIL(err, PR_INTERNAL, "thread %u was not told",
+                       (unsigned)thread);
     const pf_lane *lane = &w->encoder.lane[thread];
     *ret = (pf_ref){lane->tid, lane->interp};
     return PR_OK;
@@ -367,8 +367,7 @@ writer_finish(pr_sink *sink, pr_err *err)
     pf_writer *w = of(sink);
     pr_code rc = PR_OK;
     if (w->out.size < PF_HEADER_SIZE)
-        rc = PR_FAIL(err, PR_INTERNAL, 0, PR_NO_OFFSET,
-                     "a profile ends that did not start");
+        rc = PR_FAIL(err, PR_INTERNAL, "a profile ends that did not start");
     else if (w->plain || has_news(w) || w->index.n == 0)
         rc = close_segment(w, err);
     if (rc == PR_OK)
@@ -420,7 +419,7 @@ pf_writer_open(const char *path, const pf_writer_opts *opts, pr_sink **ret,
 {
     pf_writer *w = calloc(1, sizeof *w);
     if (!w)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "writer");
+        return pr_no_memory(err);
     w->sink.ops = &writer_ops;
     w->plain = opts->compression == PF_COMPRESSION_NONE;
     w->notes.tables_only = w->plain;

@@ -39,12 +39,11 @@ pr_opts_take(void *to, size_t size, const void *from, pr_err *err)
         return PR_OK;
     memcpy(&given, from, sizeof given);
     if (given <= sizeof given)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
-                       "the size of the options is not set");
+        return PR_FAIL(err, PR_USAGE, "the size of the options is not set");
     const uint8_t *bytes = from;
     for (size_t i = size; i < given; i++)
         if (bytes[i])
-            return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_USAGE,
                            "an option that this version does not know");
     memcpy(to, from, given < size ? given : size);
     memcpy(to, &size, sizeof size);
@@ -54,7 +53,7 @@ pr_opts_take(void *to, size_t size, const void *from, pr_err *err)
 pr_code
 pr_fail_to_create(const char *path, int sys, pr_err *err)
 {
-    pr_err_set(err, PR_IO, sys, PR_NO_OFFSET, "cannot create '%s'", path);
+    PR_FAIL_SYS(err, PR_IO, sys, "cannot create '%s'", path);
     if (sys == ENOENT)
         pr_err_hint(err, "does its folder exist?");
     return PR_IO;

@@ -39,14 +39,14 @@ pr_strings_add(pr_strings *strings, const char *at, size_t len, uint32_t *ret,
         return PR_OK;
     }
     if (strings->n >= PR_TABLE_NONE - 1)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many names");
+        return PR_FAIL(err, PR_LIMIT, "too many names");
     if (len > SIZE_MAX - strings->n_text ||
         !pr_grow(&strings->text, &strings->cap_text, strings->n_text + len,
                  1) ||
         !pr_grow(&strings->end, &strings->cap, strings->n + 1,
                  sizeof *strings->end) ||
         !pr_table_insert(&strings->table, hash, (uint32_t)strings->n))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "table of names");
+        return pr_no_memory(err);
     if (len)
         memcpy(strings->text + strings->n_text, at, len);
     strings->n_text += len;
@@ -95,11 +95,11 @@ pr_set_add(pr_set *set, const void *item, uint32_t *ret, pr_err *err)
         return PR_OK;
     }
     if (set->n >= PR_TABLE_NONE - 1)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "too many entries");
+        return PR_FAIL(err, PR_LIMIT, "too many entries");
     if (!pr_grow(&set->item, &set->cap, set->n + 1, set->size) ||
         !pr_table_insert(&set->table, pr_hash_bytes(item, set->size),
                          (uint32_t)set->n))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "table of entries");
+        return pr_no_memory(err);
     memcpy((char *)set->item + set->n * set->size, item, set->size);
     *ret = (uint32_t)set->n++;
     return PR_OK;
@@ -117,7 +117,7 @@ pr_code
 pr_list_add(pr_list *list, uint32_t value, pr_err *err)
 {
     if (!pr_grow(&list->at, &list->cap, list->n + 1, sizeof *list->at))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "list of ids");
+        return pr_no_memory(err);
     list->at[list->n++] = value;
     return PR_OK;
 }

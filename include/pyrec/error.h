@@ -90,9 +90,31 @@ void pr_err_wrap(pr_err *err, const char *format, ...)
 
 void pr_err_clear(pr_err *err);
 
-/* Record and return in one expression:  return PR_FAIL(err, PR_IO, ...); */
-#define PR_FAIL(err, code, sys, offset, ...) \
-    (pr_err_set((err), (code), (sys), (offset), __VA_ARGS__), (code))
+/* Record and return in one expression:  return PR_FAIL(err, PR_IO, ...);
+ * _SYS adds an errno, _AT the byte position of the fault in the input. */
+#define PR_FAIL(err, code, ...) \
+    PR_FAIL_SYS_AT(err, code, 0, PR_NO_OFFSET, __VA_ARGS__)
+#define PR_FAIL_SYS(err, code, sys, ...) \
+    PR_FAIL_SYS_AT(err, code, sys, PR_NO_OFFSET, __VA_ARGS__)
+#define PR_FAIL_AT(err, code, offset, ...) \
+    PR_FAIL_SYS_AT(err, code, 0, offset, __VA_ARGS__)
+#define PR_FAIL_SYS_AT(err, code, sys, offset, ...)           \
+    (pr_err_set((err), (code), (sys), (offset), __VA_ARGS__), \
+     pr_same_code(code))
+
+/* A call, so that a statement may drop the value of PR_FAIL(). */
+static inline pr_code
+pr_same_code(pr_code code)
+{
+    return code;
+}
+
+/* PR_NOMEM, recorded: an allocation failed. */
+static inline pr_code
+pr_no_memory(pr_err *err)
+{
+    return PR_FAIL(err, PR_NOMEM, "out of memory");
+}
 
 /* Stable name ("DAMAGED"), sentence, and the programs' exit status. */
 const char *pr_code_name(pr_code code);

@@ -27,7 +27,7 @@ enum {
 static pr_code
 bad_table(pr_err *err)
 {
-    return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+    return PR_FAIL(err, PR_NOT_PYTHON,
                    "asyncio's table of offsets makes no sense");
 }
 
@@ -65,7 +65,7 @@ rec_asyncio_load(const rec_process *process, const rec_layout *layout,
     uint64_t address, size;
     uint8_t bytes[TABLE_WORDS * 8];
     if (layout->gen.iframe == REC_ABSENT)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython 3.%u does not show its asyncio tasks; 3.14 is "
                        "the first that does",
                        layout->minor);
@@ -73,8 +73,7 @@ rec_asyncio_load(const rec_process *process, const rec_layout *layout,
         rec_runtime_section(process, ".AsyncioDebug", &address, &size, err);
     if (code == PR_NAME) {
         pr_err_clear(err);
-        return PR_FAIL(err, PR_NAME, 0, PR_NO_OFFSET,
-                       "process %d has not imported asyncio",
+        return PR_FAIL(err, PR_NAME, "process %d has not imported asyncio",
                        (int)process->pid);
     }
     if (code == PR_OK && size < sizeof bytes)
@@ -103,14 +102,7 @@ typedef struct walk {
 static pr_code
 torn(pr_err *err, uint64_t address, const char *what)
 {
-    return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET, "%s at 0x%" PRIx64, what,
-                   address);
-}
-
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for tasks");
+    return PR_FAIL(err, PR_TORN, "%s at 0x%" PRIx64, what, address);
 }
 
 static bool
@@ -123,8 +115,8 @@ static pr_code
 read_bytes(const walk *w, uint64_t address, void *to, size_t len, pr_err *err)
 {
     if (is_exhausted(w))
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "more than %d reads for the tasks", READS_MAX);
+        return PR_FAIL(err, PR_LIMIT, "more than %d reads for the tasks",
+                       READS_MAX);
     if (!rec_plausible(address))
         return torn(err, address, "not a pointer");
     return rec_memory_read(w->memory, address, to, len, err);
@@ -196,7 +188,7 @@ read_name(const walk *w, uint64_t address, rec_task *t, pr_err *err)
     int len = snprintf(text, sizeof text, "Task-%" PRId64, number);
     t->name = strdup(text);
     t->name_len = (size_t)len;
-    return t->name ? PR_OK : no_memory(err);
+    return t->name ? PR_OK : pr_no_memory(err);
 }
 
 static pr_code
@@ -210,7 +202,7 @@ read_parents(const walk *w, const uint8_t *task, rec_task *t, pr_err *err)
                               &t->parent, &t->n_parents, err);
     t->parent = malloc(sizeof *t->parent);
     if (!t->parent)
-        return no_memory(err);
+        return pr_no_memory(err);
     t->parent[0] = waiter;
     t->n_parents = 1;
     return PR_OK;
@@ -223,12 +215,12 @@ push_call(rec_task *t, size_t *cap, const rec_layout *l, const uint8_t *frame,
     rec_call call = {rec_u64(frame + l->frame.executable) & ~l->frame.tag_mask,
                      rec_u64(frame + l->frame.instr_ptr)};
     if (t->n_calls == CALLS_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "more than %d coroutines in one task", CALLS_MAX);
+        return PR_FAIL(err, PR_LIMIT, "more than %d coroutines in one task",
+                       CALLS_MAX);
     if (!rec_plausible(call.code))
         return torn(err, call.code, "coroutine without code");
     if (!pr_grow(&t->call, cap, t->n_calls + 1, sizeof *t->call))
-        return no_memory(err);
+        return pr_no_memory(err);
     t->call[t->n_calls++] = call;
     return PR_OK;
 }
@@ -405,10 +397,9 @@ add_task(const walk *w, uint64_t address, pr_err *err)
 {
     rec_tasks *tasks = w->tasks;
     if (tasks->n == TASKS_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "more than %d tasks",
-                       TASKS_MAX);
+        return PR_FAIL(err, PR_LIMIT, "more than %d tasks", TASKS_MAX);
     if (!pr_grow(&tasks->v, &tasks->cap, tasks->n + 1, sizeof *tasks->v))
-        return no_memory(err);
+        return pr_no_memory(err);
     pr_err why = PR_ERR_INIT;
     pr_code code = read_task(w, address, &tasks->v[tasks->n], &why);
     if (code == PR_OK) {
@@ -542,8 +533,8 @@ walk_interp(walk *w, uint64_t interp, uint64_t *ret_next, pr_err *err)
     w->interp_id = (uint32_t)id;
     for (int i = 0; tstate && code == PR_OK; i++) {
         if (i == REC_THREADS_MAX)
-            return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                           "more than %d threads", REC_THREADS_MAX);
+            return PR_FAIL(err, PR_LIMIT, "more than %d threads",
+                           REC_THREADS_MAX);
         code = walk_thread(w, tstate, &tstate, err);
     }
     if (code != PR_OK || w->only_running)
@@ -560,8 +551,8 @@ walk_all(walk *w, uint64_t runtime, pr_err *err)
                              &interp, err);
     for (int i = 0; interp && code == PR_OK; i++) {
         if (i == REC_INTERPS_MAX)
-            return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                           "more than %d interpreters", REC_INTERPS_MAX);
+            return PR_FAIL(err, PR_LIMIT, "more than %d interpreters",
+                           REC_INTERPS_MAX);
         code = walk_interp(w, interp, &interp, err);
     }
     return code;

@@ -86,8 +86,7 @@ rec_codes_new(const rec_layout *layout, rec_name_table *names, bool opcodes,
 {
     rec_codes *c = calloc(1, sizeof *c);
     if (!c)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for the cache of code objects");
+        return pr_no_memory(err);
     c->layout = layout;
     c->opcodes = opcodes;
     c->names = names;
@@ -203,8 +202,7 @@ rec_codes_find(rec_codes *c, uint64_t address)
 static pr_code
 not_code(uint64_t address, pr_err *err)
 {
-    return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                   "0x%" PRIx64 " is not a code object", address);
+    return PR_FAIL(err, PR_TORN, "0x%" PRIx64 " is not a code object", address);
 }
 
 /* The type of the first object that says it is a code object is the type of
@@ -328,11 +326,11 @@ read_copies(rec_memory *memory, uint64_t address, entry *e, pr_err *err)
         return code;
     uint64_t n = rec_u64(word);
     if (n > COPIES_MAX)
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "%" PRIu64 " copies of the instructions", n);
+        return PR_FAIL(err, PR_TORN, "%" PRIu64 " copies of the instructions",
+                       n);
     uint64_t *copy = calloc(n + 1, sizeof *copy);
     if (!copy)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     code = n ? rec_memory_read(memory, address + 8, copy, n * sizeof *copy, err)
              : PR_OK;
     if (code != PR_OK) {
@@ -420,8 +418,7 @@ add_entry(rec_codes *c, entry *fresh, const rec_code **ret, pr_err *err)
                          fresh->code.index)) {
         rec_lines_release(&fresh->lines);
         free(fresh->copy);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "no memory for code objects");
+        return pr_no_memory(err);
     }
     c->cost += cost;
     c->entry[c->n_entries] = *fresh;
@@ -538,7 +535,7 @@ keep_memo(rec_codes *c, memo m, uint64_t hash, pr_err *err)
         forget_frames(c);
     if (!pr_grow(&c->memo, &c->cap_memos, c->n_memos + 1, sizeof *c->memo) ||
         !pr_table_insert(&c->by_instruction, hash, (uint32_t)c->n_memos))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for frames");
+        return pr_no_memory(err);
     c->memo[c->n_memos++] = m;
     return PR_OK;
 }
@@ -551,8 +548,7 @@ rec_codes_frame(rec_codes *c, const rec_code *code, uint64_t instr_ptr,
     uint32_t unit;
     if (!unit_of(e, instr_ptr, &unit)) {
         e->stale = true;
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "instruction outside of its code object");
+        return PR_FAIL(err, PR_TORN, "instruction outside of its code object");
     }
     if (!c->opcodes)
         opcode = PR_NO_OPCODE;

@@ -100,7 +100,7 @@ read_word(rec_batch *w, uint64_t address, uint64_t *ret, pr_err *err)
     const uint8_t *p = rec_batch_find(w, address, 8);
     if (!p) {
         if (!rec_plausible(address))
-            return PR_FAIL(err, PR_TORN, 0, address, "not a pointer");
+            return PR_FAIL_AT(err, PR_TORN, address, "not a pointer");
         size_t piece = rec_batch_add(w, address, 8);
         pr_code code = rec_batch_read(w, err);
         if (code != PR_OK)
@@ -108,7 +108,7 @@ read_word(rec_batch *w, uint64_t address, uint64_t *ret, pr_err *err)
         p = rec_batch_bytes(w, piece);
     }
     if (!p)
-        return PR_FAIL(err, PR_TORN, 0, address, "word is not there");
+        return PR_FAIL_AT(err, PR_TORN, address, "word is not there");
     *ret = rec_u64(p);
     return PR_OK;
 }
@@ -152,17 +152,17 @@ read_chunk(const rec_layout *l, rec_batch *w, uint64_t address, rec_chunk *ret,
            uint64_t *ret_previous, pr_err *err)
 {
     if (!rec_plausible(address))
-        return PR_FAIL(err, PR_TORN, 0, address, "not a stack chunk");
+        return PR_FAIL_AT(err, PR_TORN, address, "not a stack chunk");
     size_t piece = rec_batch_add(w, address, l->chunk.usual_size);
     pr_code code = rec_batch_read(w, err);
     if (code != PR_OK)
         return code;
     const uint8_t *p = rec_batch_bytes(w, piece);
     if (!p)
-        return PR_FAIL(err, PR_TORN, 0, address, "stack chunk is not there");
+        return PR_FAIL_AT(err, PR_TORN, address, "stack chunk is not there");
     uint64_t size = rec_u64(p + l->chunk.size);
     if (size <= l->chunk.head || size > CHUNK_MAX)
-        return PR_FAIL(err, PR_TORN, 0, address, "size of stack chunk");
+        return PR_FAIL_AT(err, PR_TORN, address, "size of stack chunk");
     *ret_previous = rec_u64(p + l->chunk.previous);
     if (size > l->chunk.usual_size) {
         piece = rec_batch_add(w, address, (size_t)size);
@@ -171,7 +171,7 @@ read_chunk(const rec_layout *l, rec_batch *w, uint64_t address, rec_chunk *ret,
             return code;
     }
     if (!rec_batch_bytes(w, piece))
-        return PR_FAIL(err, PR_TORN, 0, address, "stack chunk is not there");
+        return PR_FAIL_AT(err, PR_TORN, address, "stack chunk is not there");
     *ret = (rec_chunk){address, (uint32_t)size, (uint32_t)size, piece};
     return PR_OK;
 }
@@ -197,7 +197,7 @@ follow_chunks(rec_data_stack *s, const rec_layout *l, rec_batch *w,
         if (n == cap) {
             if (n >= CHUNKS_MAX ||
                 !pr_grow(&grown, &cap_grown, n * 2, sizeof *grown)) {
-                code = PR_FAIL(err, PR_LIMIT, 0, at, "too many stack chunks");
+                code = PR_FAIL_AT(err, PR_LIMIT, at, "too many stack chunks");
                 break;
             }
             memcpy(grown, list, list == fresh ? sizeof fresh : 0);
@@ -211,7 +211,7 @@ follow_chunks(rec_data_stack *s, const rec_layout *l, rec_batch *w,
     for (size_t i = n; code == PR_OK && i-- > 0;) {
         if (!put_chunk(s, s->n_chunks, list[i].address, list[i].size,
                        list[i].piece, list[i].want))
-            code = PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+            code = pr_no_memory(err);
         else
             s->n_live = s->n_chunks;
     }
@@ -275,8 +275,8 @@ settle_wants(rec_data_stack *s, const rec_layout *l, rec_batch *w,
         rec_chunk *c = &s->chunk[i];
         uint32_t used = used_of(s, l, i, rec_batch_bytes(w, tstate));
         if (!used)
-            return PR_FAIL(err, PR_TORN, 0, c->address,
-                           "top of the data stack");
+            return PR_FAIL_AT(err, PR_TORN, c->address,
+                              "top of the data stack");
         uint32_t have = c->want;
         c->want = c->size - used > CHUNK_SLACK ? used + CHUNK_SLACK : c->size;
         if (have < used)
@@ -285,8 +285,8 @@ settle_wants(rec_data_stack *s, const rec_layout *l, rec_batch *w,
     pr_code code = rec_batch_read(w, err);
     for (size_t i = first_read(s); code == PR_OK && i < s->n_live; i++)
         if (!rec_batch_bytes(w, s->chunk[i].piece))
-            code = PR_FAIL(err, PR_TORN, 0, s->chunk[i].address,
-                           "chunk of the data stack is not there");
+            code = PR_FAIL_AT(err, PR_TORN, s->chunk[i].address,
+                              "chunk of the data stack is not there");
     return code;
 }
 
@@ -304,7 +304,7 @@ follow_known(rec_data_stack *s, const rec_layout *l, rec_batch *w,
         code = follow_chunks(s, l, w, current, err);
     }
     if (code == PR_OK && (!s->n_live || !links_hold(s, l, w)))
-        return PR_FAIL(err, PR_TORN, 0, current, "links of the data stack");
+        return PR_FAIL_AT(err, PR_TORN, current, "links of the data stack");
     return code;
 }
 
@@ -314,7 +314,7 @@ rec_data_stack_follow(rec_data_stack *s, const rec_layout *l, rec_batch *w,
 {
     const uint8_t *p = rec_batch_bytes(w, shot->tstate);
     if (!p)
-        return PR_FAIL(err, PR_TORN, 0, s->tstate, "thread state is gone");
+        return PR_FAIL_AT(err, PR_TORN, s->tstate, "thread state is gone");
     uint64_t chunk = rec_u64(p + l->tstate.datastack_chunk);
     if (l->tstate.cframe != REC_ABSENT) {
         pr_code code = follow_cframe(s, l, w, shot, err);

@@ -29,12 +29,12 @@ pr_code
 rec_gc_check(const rec_layout *layout, pr_err *err)
 {
     if (layout->gc.stats == REC_ABSENT)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython 3.%u does not record its collections; "
                        "3.15 is the first that does",
                        layout->minor);
     if (layout->gc.stats_size != stats_bytes(layout))
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "unknown layout of the collections' statistics "
                        "(%u bytes, %zu expected)",
                        layout->gc.stats_size, stats_bytes(layout));
@@ -60,7 +60,7 @@ copy_stats(const rec_layout *layout, rec_memory *memory, uint64_t address,
         if (sequence % 2 == 0 && sequence == rec_u32(again))
             return PR_OK;
     }
-    return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+    return PR_FAIL(err, PR_TORN,
                    "the statistics of collections change all the time");
 }
 
@@ -112,8 +112,8 @@ tell_ring(rec_gc *gc, const rec_layout *l, uint32_t generation,
     uint32_t entries = l->gc_ring.entries[generation];
     uint8_t latest = ring[(size_t)entries * l->gc_ring.entry_size];
     if (latest >= entries)
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "ring index %u of generation %u", latest, generation);
+        return PR_FAIL(err, PR_TORN, "ring index %u of generation %u", latest,
+                       generation);
     for (uint32_t i = 1; i <= entries; i++) {
         const uint8_t *entry =
             ring + (size_t)((latest + i) % entries) * l->gc_ring.entry_size;
@@ -146,7 +146,7 @@ rec_gc_poll(rec_gc *gc, const rec_layout *layout, rec_memory *memory,
         return rc;
     uint64_t address = rec_u64(pointer);
     if (!rec_plausible(address))
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_TORN,
                        "no statistics of collections in interpreter %u",
                        gc->interp);
     rc = copy_stats(layout, memory, address, stats, err);

@@ -42,7 +42,7 @@ static const word_row words[REC_N_WORDS] = {REC_WORDS(REC_ROW)};
 static pr_code
 bad_table(pr_err *err, const char *name, uint64_t value)
 {
-    return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+    return PR_FAIL(err, PR_NOT_PYTHON,
                    "the target's table of offsets is not valid: %s is %" PRIu64,
                    name, value);
 }
@@ -280,16 +280,16 @@ rec_layout_check_version(uint32_t version, pr_err *err)
     unsigned newest = versions[N_VERSIONS - 1]->minor;
     uint32_t major = version >> 24, minor = version >> 16 & 255;
     if (major < 3 || (major == 3 && minor < oldest))
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython %s is too old; 3.%u to 3.%u are supported",
                        text, oldest, newest);
     if (major > 3 || minor > newest)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython %s is newer than this program; 3.%u to 3.%u "
                        "are supported",
                        text, oldest, newest);
     if ((version >> 4 & 15) != LEVEL_FINAL)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython %s is a pre-release; layouts change from one "
                        "pre-release to the next, only final releases are "
                        "supported",
@@ -326,14 +326,13 @@ static pr_code
 load_known(uint32_t version, rec_layout *l, pr_err *err)
 {
     if (!version)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
-                       "its version is not known");
+        return PR_FAIL(err, PR_NOT_PYTHON, "its version is not known");
     pr_code code = rec_layout_check_version(version, err);
     if (code != PR_OK)
         return code;
     const rec_offsets *known = find_version(version);
     if (!known || known->published)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython 3.%u without its table of offsets",
                        version >> 16 & 255);
     l->version = version;

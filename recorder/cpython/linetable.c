@@ -128,15 +128,14 @@ make_marks(rec_lines *l, int32_t line, pr_err *err)
         if (n % PER_MARK == 0) {
             if (!pr_grow(&l->mark, &l->cap_marks, l->n_marks + 1,
                          sizeof *l->mark))
-                return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+                return pr_no_memory(err);
             l->mark[l->n_marks++] =
                 (rec_lines_mark){(uint32_t)(r.at - l->bytes), l->n_units, line};
         }
         rec_place place;
         l->n_units += read_entry(&r, &line, &place);
         if (r.bad)
-            return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                           "line table is broken");
+            return PR_FAIL(err, PR_TORN, "line table is broken");
     }
     return PR_OK;
 }

@@ -42,12 +42,6 @@ same_string(const void *context, uint32_t id)
            memcmp(k->names->bytes + name->at, k->bytes, k->len) == 0;
 }
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for names");
-}
-
 pr_code
 rec_name_table_string(rec_name_table *n, const char *bytes, size_t len,
                       uint32_t *ret, pr_err *err)
@@ -64,7 +58,7 @@ rec_name_table_string(rec_name_table *n, const char *bytes, size_t len,
         !pr_grow(&n->bytes, &n->cap_bytes, n->used + len + 1, 1) ||
         !pr_grow(&n->name, &n->cap_names, n->n_names + 1, sizeof *n->name) ||
         !pr_table_insert(&n->by_bytes, hash, id))
-        return no_memory(err);
+        return pr_no_memory(err);
     if (len)
         memcpy(n->bytes + n->used, bytes, len);
     n->name[n->n_names++] = (rec_name){n->used, (uint32_t)len};
@@ -121,7 +115,7 @@ rec_name_table_frame(rec_name_table *n, const pr_frame *frame, uint32_t *ret,
         !pr_grow(&n->frame, &n->cap_frames, n->n_frames + 1,
                  sizeof *n->frame) ||
         !pr_table_insert(&n->by_frame, hash, id))
-        return no_memory(err);
+        return pr_no_memory(err);
     n->frame[n->n_frames++] = *frame;
     pr_code code = PR_SINK_CALL(n->sink, frame, frame, err);
     if (code == PR_OK)

@@ -22,8 +22,7 @@ read_head(rec_memory *memory, uint64_t address, uint8_t *to, size_t len,
           pr_err *err)
 {
     if (!rec_plausible(address))
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "0x%" PRIx64 " is not an object", address);
+        return PR_FAIL(err, PR_TORN, "0x%" PRIx64 " is not an object", address);
     return rec_memory_read(memory, address, to, len, err);
 }
 
@@ -47,8 +46,7 @@ parse_text(const rec_layout *l, uint64_t address, const uint8_t *head,
     bool ascii = state >> l->object.unicode_ascii_bit & 1;
     if (!compact || (kind != 1 && kind != 2 && kind != 4) ||
         (ascii && kind != 1) || length > INT64_MAX / 4)
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "0x%" PRIx64 " is not a str", address);
+        return PR_FAIL(err, PR_TORN, "0x%" PRIx64 " is not a str", address);
     *ret = (text){address +
                       (ascii ? l->object.ascii_data : l->object.compact_data),
                   length, kind, ascii};
@@ -112,15 +110,13 @@ read_text(rec_memory *memory, const text *t, size_t n, char **ret,
     size_t most = n * (t->kind == 1 ? 2 : 4) + sizeof ellipsis;
     uint8_t *raw = malloc(bytes + 1);
     char *to = malloc(most);
-    pr_code code = raw && to ? PR_OK
-                             : PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                                       "no memory for a name");
+    pr_code code = raw && to ? PR_OK : pr_no_memory(err);
     if (code == PR_OK && bytes)
         code = rec_memory_read(memory, t->data, raw, bytes, err);
     size_t len = code == PR_OK ? encode(raw, n, t, to) : 0;
     if (len == SIZE_MAX)
-        code = PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "str at 0x%" PRIx64 " holds no text", t->data);
+        code = PR_FAIL(err, PR_TORN, "str at 0x%" PRIx64 " holds no text",
+                       t->data);
     free(raw);
     if (code != PR_OK) {
         free(to);
@@ -165,14 +161,14 @@ rec_object_bytes(const rec_layout *layout, rec_memory *memory, uint64_t address,
         return code;
     uint64_t len = rec_u64(head + layout->object.bytes_size);
     if (len > INT64_MAX)
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "bytes of negative size at 0x%" PRIx64, address);
+        return PR_FAIL(err, PR_TORN, "bytes of negative size at 0x%" PRIx64,
+                       address);
     if (len > max_len)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "bytes of size %" PRIu64 " at 0x%" PRIx64, len, address);
+        return PR_FAIL(err, PR_LIMIT, "bytes of size %" PRIu64 " at 0x%" PRIx64,
+                       len, address);
     uint8_t *bytes = malloc(len + 1);
     if (!bytes)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     code = rec_memory_read(memory, address + layout->object.bytes_data, bytes,
                            len, err);
     if (code != PR_OK) {
@@ -196,8 +192,8 @@ rec_object_int(const rec_layout *layout, rec_memory *memory, uint64_t address,
     uint64_t tag = rec_u64(head + layout->object.long_tag);
     uint64_t n = tag >> LONG_SIZE_SHIFT;
     if (n > 2)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                       "int of %" PRIu64 " digits at 0x%" PRIx64, n, address);
+        return PR_FAIL(err, PR_LIMIT, "int of %" PRIu64 " digits at 0x%" PRIx64,
+                       n, address);
     uint64_t value = n ? rec_u32(head + digits) : 0;
     if (n == 2) { /* the second digit of a small int may not be there */
         code = rec_memory_read(memory, address + digits + 4, head, 4, err);
@@ -206,8 +202,7 @@ rec_object_int(const rec_layout *layout, rec_memory *memory, uint64_t address,
         value |= (uint64_t)rec_u32(head) << LONG_SHIFT;
     }
     if (value >> (2 * LONG_SHIFT))
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "0x%" PRIx64 " is not an int", address);
+        return PR_FAIL(err, PR_TORN, "0x%" PRIx64 " is not an int", address);
     *ret = (tag & LONG_SIGN_MASK) == LONG_NEGATIVE ? -(int64_t)value
                                                    : (int64_t)value;
     return PR_OK;
@@ -219,16 +214,15 @@ rec_object_type(const rec_layout *layout, rec_memory *memory, uint64_t address,
 {
     uint8_t word[8];
     if (!rec_plausible(address))
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "0x%" PRIx64 " is not an object", address);
+        return PR_FAIL(err, PR_TORN, "0x%" PRIx64 " is not an object", address);
     pr_code code = rec_memory_read(memory, address + layout->object.ob_type,
                                    word, sizeof word, err);
     if (code != PR_OK)
         return code;
     uint64_t type = rec_u64(word);
     if (!rec_plausible(type))
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "object at 0x%" PRIx64 " without a type", address);
+        return PR_FAIL(err, PR_TORN, "object at 0x%" PRIx64 " without a type",
+                       address);
     code = rec_memory_read(memory, type + layout->object.type_flags, word,
                            sizeof word, err);
     if (code != PR_OK)
@@ -255,10 +249,10 @@ take_keys(const uint8_t *entries, size_t n, key_list *keys, pr_err *err)
         if (!key || hash == UINT64_MAX)
             continue;
         if (keys->n == keys->max)
-            return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET,
-                           "set of more than %zu keys", keys->max);
+            return PR_FAIL(err, PR_LIMIT, "set of more than %zu keys",
+                           keys->max);
         if (!pr_grow(&keys->v, &keys->cap, keys->n + 1, sizeof *keys->v))
-            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+            return pr_no_memory(err);
         keys->v[keys->n++] = key;
     }
     return PR_OK;
@@ -294,8 +288,7 @@ rec_object_set(const rec_layout *layout, rec_memory *memory, uint64_t address,
     uint64_t mask = rec_u64(head + layout->object.set_mask);
     uint64_t table = rec_u64(head + layout->object.set_table);
     if (mask >= SET_MASK_MAX || used > mask + 1 || !rec_plausible(table))
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "0x%" PRIx64 " is not a set", address);
+        return PR_FAIL(err, PR_TORN, "0x%" PRIx64 " is not a set", address);
     key_list k = {.max = max, .want = (size_t)used};
     code = read_keys(memory, table, mask + 1, &k, err);
     if (code != PR_OK) {

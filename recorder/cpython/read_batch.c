@@ -20,8 +20,7 @@ rec_batch_init(rec_batch *w, rec_memory *memory, pr_err *err)
     if (w->local && w->remote)
         return PR_OK;
     rec_batch_release(w);
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                   "no memory for a batch of reads");
+    return pr_no_memory(err);
 }
 
 void

@@ -56,7 +56,7 @@ check_interpreter(rec_memory *memory, const rec_layout *l, uint64_t interp,
     if (code == PR_OK && rec_plausible(tstate))
         code = read_word(memory, tstate + l->tstate.interp, &owner, err);
     if (code == PR_OK && owner != interp && !*idle)
-        code = PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+        code = PR_FAIL(err, PR_TORN,
                        "no interpreter of CPython 3.%u at 0x%" PRIx64, l->minor,
                        interp);
     return code;
@@ -71,13 +71,13 @@ check_interpreters(rec_memory *memory, const rec_layout *l, uint64_t runtime,
     pr_code code =
         read_word(memory, runtime + l->runtime.interpreters_head, &interp, err);
     if (code == PR_OK && !interp)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython 3.%u is loaded, but no interpreter runs",
                        l->minor);
     bool idle = true;
     for (int i = 0; code == PR_OK && idle; i++) {
         if (!interp || i == REC_INTERPS_MAX)
-            return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
+            return PR_FAIL(err, PR_TORN,
                            "no interpreter of CPython 3.%u has a thread",
                            l->minor);
         code = check_interpreter(memory, l, interp, &idle, err);
@@ -245,7 +245,7 @@ search_open(search *s, const rec_process *process, rec_memory *memory,
     if (s->tried)
         return PR_OK;
     rec_maps_release(&s->maps);
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+    return pr_no_memory(err);
 }
 
 static void
@@ -286,7 +286,7 @@ scan_mapping(search *s, const rec_mapping *m, rec_runtime *ret, pr_err *err)
         return PR_NAME;
     uint8_t *bytes = malloc(SCAN_PIECE);
     if (!bytes)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     pr_code code = PR_NAME;
     for (uint64_t at = m->start; at < m->end && !(code == PR_OK);
          at += SCAN_PIECE) {
@@ -379,10 +379,9 @@ no_python(const search *s, pr_err *err)
     char name[64];
     rec_procfs_name(s->process->pid, name, sizeof name);
     if (s->because.code == PR_OK || s->because.code == PR_TORN)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
-                       "process %d is %s, not a CPython", (int)s->process->pid,
-                       name);
-    return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET, "process %d (%s): %s",
+        return PR_FAIL(err, PR_NOT_PYTHON, "process %d is %s, not a CPython",
+                       (int)s->process->pid, name);
+    return PR_FAIL(err, PR_NOT_PYTHON, "process %d (%s): %s",
                    (int)s->process->pid, name, s->because.what);
 }
 
@@ -503,9 +502,8 @@ rec_runtime_section(const rec_process *process, const char *section,
     if (code == PR_NAME)
         code = each_file(&s, "", section_of_file, &w, err);
     if (code == PR_NAME)
-        code =
-            PR_FAIL(err, PR_NAME, 0, PR_NO_OFFSET,
-                    "process %d has no section %s", (int)process->pid, section);
+        code = PR_FAIL(err, PR_NAME, "process %d has no section %s",
+                       (int)process->pid, section);
     search_close(&s);
     rec_memory_release(&memory);
     if (code != PR_OK)

@@ -61,10 +61,10 @@ static pr_code
 new_raw(rec_walker *w, rec_raw **ret, pr_err *err)
 {
     if (w->n_raw == WALK_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "stack without end");
+        return PR_FAIL(err, PR_LIMIT, "stack without end");
     if (w->n_raw == w->cap_raw &&
         !pr_grow(&w->raw, &w->cap_raw, w->n_raw + 1, sizeof *w->raw))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     *ret = &w->raw[w->n_raw++];
     return PR_OK;
 }
@@ -88,15 +88,15 @@ load_off_stack(cursor *c, pr_err *err)
     c->at = rec_batch_find(c->batch, c->address, len);
     if (!c->at) {
         if (c->off_reads++ == OFF_READS_MAX)
-            return PR_FAIL(err, PR_LIMIT, 0, c->address,
-                           "too many frames off the data stack");
+            return PR_FAIL_AT(err, PR_LIMIT, c->address,
+                              "too many frames off the data stack");
         size_t piece = rec_batch_add(c->batch, c->address, len);
         pr_code code = rec_batch_read(c->batch, err);
         if (code != PR_OK)
             return code;
         c->at = rec_batch_bytes(c->batch, piece);
         if (!c->at)
-            return PR_FAIL(err, PR_TORN, 0, c->address, "frame is not there");
+            return PR_FAIL_AT(err, PR_TORN, c->address, "frame is not there");
     }
     rec_data_stack_note_off(c->source, c->address);
     return PR_OK;
@@ -106,7 +106,7 @@ static pr_code
 load_frame(cursor *c, pr_err *err)
 {
     if (!rec_plausible(c->address))
-        return PR_FAIL(err, PR_TORN, 0, c->address, "not a frame");
+        return PR_FAIL_AT(err, PR_TORN, c->address, "not a frame");
     /* what precedes the locals is all a walk needs */
     uint32_t len = c->walker->layout->frame.size;
     size_t chunk = rec_data_stack_chunk(c->source, c->chunk, c->address, len);
@@ -123,8 +123,8 @@ load_frame(cursor *c, pr_err *err)
     const uint8_t *bytes = rec_batch_bytes(c->batch, in->piece);
     uint64_t from = c->address - in->address;
     if (!bytes || from + len > c->batch->piece[in->piece].len)
-        return PR_FAIL(err, PR_TORN, 0, c->address,
-                       "frame above the top of the data stack");
+        return PR_FAIL_AT(err, PR_TORN, c->address,
+                          "frame above the top of the data stack");
     c->at = bytes + from;
     return PR_OK;
 }
@@ -138,11 +138,11 @@ take_python(cursor *c, uint8_t owner, const rec_walk *walk, pr_err *err)
     bool threads_own = owner == l->frame.owner_thread;
     if (threads_own != c->on_stack ||
         (!threads_own && owner != l->frame.owner_generator))
-        return PR_FAIL(err, PR_TORN, 0, c->address, "owner %u of a frame",
-                       owner);
+        return PR_FAIL_AT(err, PR_TORN, c->address, "owner %u of a frame",
+                          owner);
     uint64_t code = rec_u64(c->at + l->frame.executable) & ~l->frame.tag_mask;
     if (!rec_plausible(code))
-        return PR_FAIL(err, PR_TORN, 0, c->address, "frame without code");
+        return PR_FAIL_AT(err, PR_TORN, c->address, "frame without code");
     rec_raw *raw;
     pr_code r = PR_OK;
     if (walk->gc_frame && c->address == walk->gc_frame)
@@ -169,7 +169,7 @@ take_frame(cursor *c, const rec_walk *walk, uint64_t *ret_previous, pr_err *err)
         return code;
     uint64_t previous = rec_u64(c->at + l->frame.previous);
     if (previous == c->address)
-        return PR_FAIL(err, PR_TORN, 0, c->address, "frame calls itself");
+        return PR_FAIL_AT(err, PR_TORN, c->address, "frame calls itself");
     uint8_t owner = c->at[l->frame.owner];
     if (owner < l->frame.owner_shim)
         code = take_python(c, owner, walk, err);
@@ -231,15 +231,15 @@ check_end(const cursor *c, const rec_walk *walk, pr_err *err)
 {
     const rec_layout *l = c->walker->layout;
     if (walk->base && c->address != walk->base)
-        return PR_FAIL(err, PR_TORN, 0, c->address,
-                       "stack does not end at its base");
+        return PR_FAIL_AT(err, PR_TORN, c->address,
+                          "stack does not end at its base");
     if (walk->must_pass && !c->passed)
-        return PR_FAIL(err, PR_TORN, 0, walk->must_pass,
-                       "stack misses a frame below a C call");
+        return PR_FAIL_AT(err, PR_TORN, walk->must_pass,
+                          "stack misses a frame below a C call");
     /* a generator always has a caller: without one it was about to yield */
     if (c->at[l->frame.owner] == l->frame.owner_generator)
-        return PR_FAIL(err, PR_TORN, 0, c->address,
-                       "stack ends in a generator");
+        return PR_FAIL_AT(err, PR_TORN, c->address,
+                          "stack ends in a generator");
     return PR_OK;
 }
 
@@ -283,7 +283,7 @@ rec_stack_walk(rec_walker *w, rec_batch *batch, rec_data_stack *source,
     uint64_t next = walk->start;
     for (uint32_t steps = 0; next; steps++) {
         if (steps == WALK_MAX)
-            return PR_FAIL(err, PR_LIMIT, 0, next, "stack without end");
+            return PR_FAIL_AT(err, PR_LIMIT, next, "stack without end");
         next = take_run(&c, walk, next);
         c.address = next;
         c.passed = c.passed || next == walk->must_pass;
@@ -454,8 +454,8 @@ check_neighbours(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
             continue;
         if (outer ? !adjoin(w, batch, source, outer, raw)
                   : !w->anchored && !begins(source, raw))
-            return PR_FAIL(err, PR_TORN, 0, raw->address,
-                           "gap between two frames");
+            return PR_FAIL_AT(err, PR_TORN, raw->address,
+                              "gap between two frames");
         outer = raw;
     }
     return PR_OK;
@@ -570,7 +570,7 @@ rec_stack_decode(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
 {
     told plan = plan_of(w);
     if (!pr_grow(&fresh->v, &fresh->cap, plan.depth, sizeof *fresh->v))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     uint32_t same = trusted ? match_old(w, &plan, old) : 0;
     pr_code code = find_words(w, batch, same, err);
     if (code == PR_OK)

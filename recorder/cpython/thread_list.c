@@ -374,7 +374,7 @@ fetch(rec_batch *w, uint64_t address, size_t len, const uint8_t **ret,
         p = rec_batch_bytes(w, piece);
     }
     if (!p)
-        return PR_FAIL(err, PR_TORN, 0, address, "a list leads nowhere");
+        return PR_FAIL_AT(err, PR_TORN, address, "a list leads nowhere");
     *ret = p;
     return PR_OK;
 }
@@ -397,7 +397,7 @@ list_interp(listing *list, uint64_t address, rec_interp *ret, uint64_t *next,
     const rec_layout *l = &list->table->runtime->layout;
     rec_batch *w = &list->table->batch;
     if (!rec_plausible(address))
-        return PR_FAIL(err, PR_TORN, 0, address, "not an interpreter");
+        return PR_FAIL_AT(err, PR_TORN, address, "not an interpreter");
     rec_interp in = {.address = address};
     span s = interp_span(l);
     cover(&s, l->interp.id);
@@ -464,7 +464,7 @@ note_found(listing *list, found f, pr_err *err)
     }
     if (!pr_grow(&list->found, &list->cap_found, list->n_found + 1,
                  sizeof *list->found))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     list->found[list->n_found++] = f;
     f.thread->listed_at = list->n_found;
     return PR_OK;
@@ -486,14 +486,14 @@ list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
     const rec_layout *l = &table->runtime->layout;
     const rec_interp *in = &list->interp[interp];
     if (!rec_plausible(tstate))
-        return PR_FAIL(err, PR_TORN, 0, tstate, "not a thread state");
+        return PR_FAIL_AT(err, PR_TORN, tstate, "not a thread state");
     const uint8_t *p;
     pr_code code = fetch(&table->batch, tstate, rec_tstate_bytes(l), &p, err);
     if (code != PR_OK)
         return code;
     if (rec_u64(p + l->tstate.interp) != in->address)
-        return PR_FAIL(err, PR_TORN, 0, tstate,
-                       "thread state of another interpreter");
+        return PR_FAIL_AT(err, PR_TORN, tstate,
+                          "thread state of another interpreter");
     *next = rec_u64(p + l->tstate.next);
     uint64_t tid = rec_u64(p + l->tstate.native_thread_id);
     /* made, but not run by any thread yet; or not any more */
@@ -501,7 +501,7 @@ list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
         return PR_OK;
     rec_thread *t = thread_of(table, in->id, tid);
     if (!t)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     return note_found(list,
                       (found){t, tstate, rec_u64(p + l->tstate.prev), *next,
                               rec_u64(p + l->tstate.thread_id), interp},
@@ -514,8 +514,8 @@ list_threads(listing *list, uint32_t interp, pr_err *err)
     uint64_t at = list->interp[interp].threads_head;
     for (uint32_t n = 0; at; n++) {
         if (n == REC_THREADS_MAX)
-            return PR_FAIL(err, PR_LIMIT, 0, at, "more than %d threads",
-                           REC_THREADS_MAX);
+            return PR_FAIL_AT(err, PR_LIMIT, at, "more than %d threads",
+                              REC_THREADS_MAX);
         pr_code code = list_thread(list, at, interp, &at, err);
         if (code != PR_OK)
             return code;
@@ -535,8 +535,8 @@ list_all(listing *list, pr_err *err)
         return code;
     for (uint64_t at = rec_u64(p); at && code == PR_OK;) {
         if (list->n_interps == REC_INTERPS_MAX)
-            return PR_FAIL(err, PR_LIMIT, 0, at, "more than %d interpreters",
-                           REC_INTERPS_MAX);
+            return PR_FAIL_AT(err, PR_LIMIT, at, "more than %d interpreters",
+                              REC_INTERPS_MAX);
         code = list_interp(list, at, &list->interp[list->n_interps], &at, err);
         if (code == PR_OK)
             code = list_threads(list, (uint32_t)list->n_interps++, err);
@@ -567,7 +567,7 @@ adopt(listing *list, pr_err *err)
                  sizeof *table->interp) ||
         !pr_grow(&table->live, &table->cap_live, list->n_found,
                  sizeof *table->live))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     adopt_interps(list);
     for (size_t i = 0; i < table->n_live; i++)
         if (!table->live[i]->listed_at)
@@ -579,7 +579,7 @@ adopt(listing *list, pr_err *err)
         table->live[i] = list->found[i].thread;
         if (!pr_table_insert(&table->by_tstate,
                              pr_mix64(table->live[i]->tstate), (uint32_t)i))
-            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+            return pr_no_memory(err);
     }
     return PR_OK;
 }
@@ -598,7 +598,7 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
 {
     listing *list = calloc(1, sizeof *list);
     if (!list)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     list->table = table;
     for (size_t i = 0; i < table->n_all; i++)
         table->all[i]->listed_at = 0;

@@ -43,7 +43,7 @@ rec_command_start(char *const argv[], rec_command *ret, pr_err *err)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
-        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET, "cannot make a pipe");
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot make a pipe");
     pid_t pid = fork();
     if (pid == 0)
         become(argv, ends[1]);
@@ -57,7 +57,7 @@ rec_command_start(char *const argv[], rec_command *ret, pr_err *err)
     }
     if (pid > 0)
         waitpid(pid, NULL, 0);
-    return PR_FAIL(err, PR_IO, error, PR_NO_OFFSET, "cannot run '%s'", argv[0]);
+    return PR_FAIL_SYS(err, PR_IO, error, "cannot run '%s'", argv[0]);
 }
 
 static void

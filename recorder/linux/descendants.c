@@ -66,7 +66,7 @@ static pr_code
 add_event(rec_descendants *c, pid_t pid, bool execed, pr_err *err)
 {
     if (!pr_grow(&c->event, &c->cap_events, c->n_events + 1, sizeof *c->event))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     c->event[c->n_events++] = (rec_descendant_event){pid, execed};
     return PR_OK;
 }
@@ -267,7 +267,7 @@ list(listing *l, pr_err *err)
         return code;
     l->parent = calloc(l->n + 1, sizeof *l->parent);
     if (!l->parent)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     for (size_t i = 0; i < l->n; i++) {
         rec_stat stat;
         if (rec_stat_read(l->pid[i], 0, &stat))
@@ -345,7 +345,7 @@ rec_descendants_open(rec_descendants **ret, pr_err *err)
     if (!c || !set) {
         free(c);
         free(set);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     }
     c->set = set;
     c->every_ms = LOOK_LEAST_MS;

@@ -49,13 +49,12 @@ static pr_code
 push_mapping(rec_maps *maps, size_t *cap, rec_mapping mapping, pr_err *err)
 {
     if (maps->n >= MAPPINGS_MAX)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "more than %d mappings",
-                       MAPPINGS_MAX);
+        return PR_FAIL(err, PR_LIMIT, "more than %d mappings", MAPPINGS_MAX);
     mapping.path = strdup(mapping.path);
     if (!mapping.path ||
         !pr_grow(&maps->v, cap, maps->n + 1, sizeof *maps->v)) {
         free(mapping.path);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     }
     maps->v[maps->n++] = mapping;
     return PR_OK;
@@ -70,8 +69,8 @@ rec_maps_read(pid_t pid, rec_maps *ret, pr_err *err)
     if (!file && (errno == EACCES || errno == EPERM))
         return rec_process_explain_denied(pid, errno, err);
     if (!file)
-        return PR_FAIL(err, errno == ENOENT ? PR_NO_PROCESS : PR_IO, errno,
-                       PR_NO_OFFSET, "cannot open %s", path);
+        return PR_FAIL_SYS(err, errno == ENOENT ? PR_NO_PROCESS : PR_IO, errno,
+                           "cannot open %s", path);
     rec_maps maps = {0};
     size_t cap = 0, size = 0;
     char *line = NULL;
@@ -88,8 +87,8 @@ rec_maps_read(pid_t pid, rec_maps *ret, pr_err *err)
     if (code == PR_OK && (error == EACCES || error == EPERM))
         code = rec_process_explain_denied(pid, error, err);
     if (code == PR_OK && error)
-        code = PR_FAIL(err, error == ESRCH ? PR_NO_PROCESS : PR_IO, error,
-                       PR_NO_OFFSET, "cannot read %s", path);
+        code = PR_FAIL_SYS(err, error == ESRCH ? PR_NO_PROCESS : PR_IO, error,
+                           "cannot read %s", path);
     if (code != PR_OK) {
         rec_maps_release(&maps);
         return code;

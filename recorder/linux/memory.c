@@ -137,22 +137,24 @@ rec_memory_fail(const rec_memory *memory, int error, uint64_t address,
     switch (error) {
     case EFAULT:
     case EIO:
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "no memory of %zu bytes at 0x%" PRIx64, len, address);
+        return PR_FAIL(err, PR_TORN, "no memory of %zu bytes at 0x%" PRIx64,
+                       len, address);
     case ESRCH:
-        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
-                       "process %d has ended", (int)memory->pid);
+        return PR_FAIL(err, PR_NO_PROCESS, "process %d has ended",
+                       (int)memory->pid);
     case EPERM:
     case EACCES:
     case ENOSYS:
         return rec_process_explain_denied(memory->pid, error, err);
     case ENOMEM:
-        return PR_FAIL(err, PR_NOMEM, error, PR_NO_OFFSET,
-                       "cannot read memory of process %d", (int)memory->pid);
+        return PR_FAIL_SYS(err, PR_NOMEM, error,
+                           "cannot read memory of process %d",
+                           (int)memory->pid);
     default:
-        return PR_FAIL(err, PR_IO, error, PR_NO_OFFSET,
-                       "cannot read %zu bytes at 0x%" PRIx64 " of process %d",
-                       len, address, (int)memory->pid);
+        return PR_FAIL_SYS(err, PR_IO, error,
+                           "cannot read %zu bytes at 0x%" PRIx64
+                           " of process %d",
+                           len, address, (int)memory->pid);
     }
 }
 

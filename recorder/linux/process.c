@@ -47,8 +47,7 @@ read_random(pid_t pid, uint8_t *to, pr_err *err)
     if (!random_address(pid, &address)) {
         if (errno == EACCES || errno == EPERM)
             return rec_process_explain_denied(pid, errno, err);
-        return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                       "no AT_RANDOM of process %d", (int)pid);
+        return PR_FAIL(err, PR_TORN, "no AT_RANDOM of process %d", (int)pid);
     }
     rec_memory memory;
     rec_memory_init(&memory, pid);
@@ -94,8 +93,7 @@ namespace_ids(const char *status, uint64_t *ret_inner)
 static pr_code
 no_process(pid_t pid, pr_err *err)
 {
-    return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
-                   "there is no process %d", (int)pid);
+    return PR_FAIL(err, PR_NO_PROCESS, "there is no process %d", (int)pid);
 }
 
 /* A pid that can be a target: not a thread, a zombie or the kernel's own. */
@@ -105,17 +103,17 @@ check_kind(pid_t pid, const rec_stat *stat, const char *status, pr_err *err)
     char name[64];
     rec_procfs_name(pid, name, sizeof name);
     if (rec_stat_ended(stat->state))
-        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NO_PROCESS,
                        "process %d (%s) has ended; its parent has not yet "
                        "asked for its status",
                        (int)pid, name);
     if (stat->flags & PF_KTHREAD)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
-                       "%d (%s) is a thread of the kernel", (int)pid, name);
+        return PR_FAIL(err, PR_NOT_PYTHON, "%d (%s) is a thread of the kernel",
+                       (int)pid, name);
     long group = status_number(status, "\nTgid:");
     if (group > 0 && group != pid) {
-        pr_err_set(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
-                   "%d (%s) is a thread of process %ld", (int)pid, name, group);
+        PR_FAIL(err, PR_NO_PROCESS, "%d (%s) is a thread of process %ld",
+                (int)pid, name, group);
         pr_err_hint(err, "use -p %ld", group);
         return PR_NO_PROCESS;
     }
@@ -247,7 +245,7 @@ read_parents(family *f, pr_err *err)
     f->parent = calloc(f->n + 1, sizeof *f->parent);
     f->found = calloc(f->n + 1, sizeof *f->found);
     if (!f->parent || !f->found)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     for (size_t i = 0; i < f->n; i++) {
         rec_stat stat;
         f->parent[i] = rec_stat_read(f->all[i], 0, &stat) ? stat.parent : 0;

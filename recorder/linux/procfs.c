@@ -112,8 +112,8 @@ rec_procfs_numbers(const char *path, pid_t **ret, size_t *ret_n, pr_err *err)
 {
     DIR *dir = opendir(path);
     if (!dir)
-        return PR_FAIL(err, errno == ENOENT ? PR_NO_PROCESS : PR_IO, errno,
-                       PR_NO_OFFSET, "cannot list %s", path);
+        return PR_FAIL_SYS(err, errno == ENOENT ? PR_NO_PROCESS : PR_IO, errno,
+                           "cannot list %s", path);
     pid_t *v = NULL;
     size_t n = 0, cap = 0;
     bool enough = true;
@@ -129,7 +129,7 @@ rec_procfs_numbers(const char *path, pid_t **ret, size_t *ret_n, pr_err *err)
     closedir(dir);
     if (!enough) {
         free(v);
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     }
     if (n)
         qsort(v, n, sizeof *v, compare_numbers);

@@ -106,9 +106,9 @@ denied(const view *v, int error, pr_err *err, const char *why, const char *hint)
 {
     char name[64];
     rec_procfs_name(v->pid, name, sizeof name);
-    pr_err_set(err, PR_DENIED, error, PR_NO_OFFSET,
-               "may not read the memory of process %d (%s): %s", (int)v->pid,
-               name, why);
+    PR_FAIL_SYS(err, PR_DENIED, error,
+                "may not read the memory of process %d (%s): %s", (int)v->pid,
+                name, why);
     pr_err_hint(err, "%s", hint);
     return PR_DENIED;
 }
@@ -149,8 +149,7 @@ rec_process_explain_denied(pid_t pid, int error, pr_err *err)
 {
     view v;
     if (!look(pid, &v))
-        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
-                       "process %d has ended", (int)pid);
+        return PR_FAIL(err, PR_NO_PROCESS, "process %d has ended", (int)pid);
     if (error == ENOSYS)
         return denied(&v, error, err, "no process_vm_readv() here",
                       "a seccomp filter or the kernel leaves it out, and "

@@ -78,14 +78,14 @@ refused(const rec_ptrace *pause, pid_t tid, int error, pr_err *err)
     if (tracer) {
         char name[64];
         rec_procfs_name(tracer, name, sizeof name);
-        pr_err_set(err, PR_DENIED, 0, PR_NO_OFFSET,
-                   "cannot stop process %d: %d (%s) traces it already",
-                   (int)pause->pid, (int)tracer, name);
+        PR_FAIL(err, PR_DENIED,
+                "cannot stop process %d: %d (%s) traces it already",
+                (int)pause->pid, (int)tracer, name);
         pr_err_hint(err, "end that, or leave out --blocking");
     } else {
-        pr_err_set(err, PR_DENIED, error, PR_NO_OFFSET,
-                   "cannot stop thread %d of process %d", (int)tid,
-                   (int)pause->pid);
+        PR_FAIL_SYS(err, PR_DENIED, error,
+                    "cannot stop thread %d of process %d", (int)tid,
+                    (int)pause->pid);
         pr_err_hint(err, "leave out --blocking, or allow ptrace (a seccomp "
                          "filter or a security module forbids it)");
     }
@@ -98,8 +98,7 @@ seize(rec_ptrace *pause, pid_t tid, pr_err *err)
 {
     if (!pr_grow(&pause->thread, &pause->cap, pause->n + 1,
                  sizeof *pause->thread))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET,
-                       "list of the threads of process %d", (int)pause->pid);
+        return pr_no_memory(err);
     if (trace(PTRACE_SEIZE, tid, 0) < 0) {
         int error = errno;
         if (error == ESRCH || is_gone(pause->pid, tid))
@@ -108,9 +107,9 @@ seize(rec_ptrace *pause, pid_t tid, pr_err *err)
     }
     pause->thread[pause->n++] = (rec_ptrace_thread){.tid = tid};
     if (trace(PTRACE_INTERRUPT, tid, 0) < 0 && errno != ESRCH)
-        return PR_FAIL(err, PR_IO, errno, PR_NO_OFFSET,
-                       "cannot interrupt thread %d of process %d", (int)tid,
-                       (int)pause->pid);
+        return PR_FAIL_SYS(err, PR_IO, errno,
+                           "cannot interrupt thread %d of process %d", (int)tid,
+                           (int)pause->pid);
     return PR_OK;
 }
 
@@ -180,8 +179,8 @@ stop_all(rec_ptrace *pause, DIR *tasks, pr_err *err)
         settle_from(pause, before);
     }
     if (pause->n == 0)
-        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
-                       "process %d has ended", (int)pause->pid);
+        return PR_FAIL(err, PR_NO_PROCESS, "process %d has ended",
+                       (int)pause->pid);
     return PR_OK;
 }
 
@@ -193,9 +192,9 @@ rec_ptrace_stop(rec_ptrace *pause, pr_err *err)
     snprintf(path, sizeof path, "/proc/%d/task", (int)pause->pid);
     DIR *tasks = opendir(path);
     if (!tasks)
-        return PR_FAIL(err, errno == ENOENT ? PR_NO_PROCESS : PR_IO, errno,
-                       PR_NO_OFFSET, "cannot list the threads of process %d",
-                       (int)pause->pid);
+        return PR_FAIL_SYS(err, errno == ENOENT ? PR_NO_PROCESS : PR_IO, errno,
+                           "cannot list the threads of process %d",
+                           (int)pause->pid);
     pr_code rc = stop_all(pause, tasks, err);
     closedir(tasks);
     if (rc != PR_OK)

@@ -41,7 +41,7 @@ rec_gc_watch_poll(rec_gc_watch *watch, const rec_threads_table *table,
         const rec_interp *interp = &table->interp[i];
         rec_gc_watched *w = watched_of(watch, interp);
         if (!w)
-            return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+            return pr_no_memory(err);
         pr_err why = PR_ERR_INIT;
         pr_code code =
             rec_gc_poll(&w->gc, &table->runtime->layout, table->memory,

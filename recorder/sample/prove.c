@@ -212,7 +212,7 @@ check_thread(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
     const uint8_t *tstate = rec_batch_bytes(&u->program.batch, r->shot.tstate);
     if (tstate && rec_thread_matches(t, &u->program.runtime.layout, tstate))
         return PR_OK;
-    return PR_FAIL(err, PR_NAME, 0, t->tstate, "thread is gone");
+    return PR_FAIL_AT(err, PR_NAME, t->tstate, "thread is gone");
 }
 
 static pr_code
@@ -221,7 +221,7 @@ read_thread(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret,
 {
     rec_batch_reset(&u->program.batch);
     if (!rec_sample_add(u, t, guard, ret))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     return rec_batch_read(&u->program.batch, err);
 }
 
@@ -323,9 +323,9 @@ set_anchor(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
     if (rec_frame_cache_set(t, &u->program.runtime.layout, u->process.pid,
                             tstate))
         return PR_OK;
-    return PR_FAIL(err, PR_DENIED, errno, PR_NO_OFFSET,
-                   "cannot write the anchor of thread %llu",
-                   (unsigned long long)t->tid);
+    return PR_FAIL_SYS(err, PR_DENIED, errno,
+                       "cannot write the anchor of thread %llu",
+                       (unsigned long long)t->tid);
 }
 
 /* Did it stand still from the first read of the guard to the last? */

@@ -26,18 +26,12 @@ rec_emitter_release(rec_emitter *emitter)
     *emitter = (rec_emitter){0};
 }
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for samples");
-}
-
 pr_code
 rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err)
 {
     if (!pr_grow(&emitter->tick_us, &emitter->cap_ticks, emitter->n_ticks + 1,
                  sizeof *emitter->tick_us))
-        return no_memory(err);
+        return pr_no_memory(err);
     emitter->tick_us[emitter->n_ticks++] = time_us;
     return PR_OK;
 }
@@ -115,7 +109,7 @@ settle(rec_emitter *emitter, rec_thread *t, pr_err *err)
     if (n == 0)
         return PR_OK;
     if (!pr_grow(&emitter->status, &emitter->cap_status, n, 1))
-        return no_memory(err);
+        return pr_no_memory(err);
     memset(emitter->status, t->status, n);
     pr_delta delta = {
         t->sink_id,     t->stack.n, 0,
@@ -148,7 +142,7 @@ rec_emitter_sample(rec_emitter *emitter, rec_thread *t, pid_t pid,
     uint32_t n_push = t->stack.n - t->shared;
     if (!pr_grow(&emitter->push, &emitter->cap_push, n_push,
                  sizeof *emitter->push))
-        return no_memory(err);
+        return pr_no_memory(err);
     for (uint32_t i = 0; i < n_push; i++)
         emitter->push[i] = t->stack.v[t->stack.n - 1 - i].id;
     if (time_us < t->last_us)
@@ -234,6 +228,6 @@ rec_emitter_counts(rec_emitter *emitter, rec_threads_table *table, pr_err *err)
             return code;
     }
     if (!rec_threads_pack(table))
-        return no_memory(err);
+        return pr_no_memory(err);
     return tell_counts(emitter, PR_NO_THREAD, &emitter->counts, err);
 }

@@ -17,12 +17,6 @@ typedef struct rec_task_told {
     uint64_t key, hash;
 } rec_task_told;
 
-static pr_code
-no_memory(pr_err *err)
-{
-    return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory for tasks");
-}
-
 void
 rec_task_emitter_release(rec_task_emitter *t)
 {
@@ -80,7 +74,7 @@ note_task(rec_task_emitter *t, const rec_task *task, bool *ret_news,
     }
     if (!pr_grow(&t->told, &t->cap_told, t->n_told + 1, sizeof *t->told) ||
         !pr_table_insert(&t->by_key, hash, (uint32_t)t->n_told))
-        return no_memory(err);
+        return pr_no_memory(err);
     t->told[t->n_told++] = now;
     return PR_OK;
 }
@@ -97,7 +91,7 @@ tell_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
     if (task->tid) {
         rec_thread *thread = thread_of(u, task);
         if (!thread)
-            return no_memory(err);
+            return pr_no_memory(err);
         code = rec_emitter_introduce(&u->emitter, thread, u->process.pid, err);
         id = thread->sink_id;
     }
@@ -119,7 +113,7 @@ static pr_code
 push_frame(rec_task_emitter *t, uint32_t id, pr_err *err)
 {
     if (!pr_grow(&t->frame, &t->cap_frames, t->n_frames + 1, sizeof *t->frame))
-        return no_memory(err);
+        return pr_no_memory(err);
     t->frame[t->n_frames++] = id;
     return PR_OK;
 }
@@ -151,7 +145,7 @@ push_marker(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
     size_t len = task->name_len + (size_t)more;
     char *name = malloc(len + 1);
     if (!name)
-        return no_memory(err);
+        return pr_no_memory(err);
     memcpy(name, task->name, task->name_len);
     memcpy(name + task->name_len, many, (size_t)more);
     pr_code code = rec_codes_synthetic(u->program.codes, PR_TASK_FILE, name,
@@ -204,7 +198,7 @@ put_stack(const rec_task_emitter *t, rec_thread *thread, pr_err *err)
     rec_stack *s = &thread->stack;
     uint32_t n = (uint32_t)t->n_frames, shared = 0;
     if (!pr_grow(&s->v, &s->cap, n, sizeof *s->v))
-        return no_memory(err);
+        return pr_no_memory(err);
     uint32_t most = thread->shared < n ? thread->shared : n;
     while (shared < most && s->v[shared].id == t->frame[n - 1 - shared])
         shared++;
@@ -231,7 +225,7 @@ sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
     pr_err why = PR_ERR_INIT;
     rec_thread *thread = thread_of(u, leaf);
     if (!thread)
-        return no_memory(err);
+        return pr_no_memory(err);
     rec_counts *counts = leaf->tid ? &thread->counts : &u->emitter.counts;
     pr_code code = build_stack(t, u, leaf, &cut, &why);
     if (code == PR_TORN || code == PR_LIMIT) {
@@ -262,7 +256,7 @@ find_awaiting(rec_task_emitter *t, pr_err *err)
 {
     const rec_tasks *tasks = &t->tasks;
     if (!pr_grow(&t->awaits, &t->cap_awaits, tasks->n, sizeof *t->awaits))
-        return no_memory(err);
+        return pr_no_memory(err);
     if (tasks->n)
         memset(t->awaits, 0, tasks->n * sizeof *t->awaits);
     for (size_t i = 0; i < tasks->n; i++)

@@ -64,8 +64,7 @@ list_threads(rec_unwinder *u, pr_err *err)
             return code;
         }
     }
-    return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                   "the list of threads would not hold still");
+    return PR_FAIL(err, PR_TORN, "the list of threads would not hold still");
 }
 
 static pr_code
@@ -74,11 +73,11 @@ check_anchor(const rec_unwinder *u, pr_err *err)
     const rec_layout *l = &u->program.runtime.layout;
     if (l->tstate.last_profiled_frame == REC_ABSENT ||
         l->tstate.last_profiled_frame_seq == REC_ABSENT)
-        return PR_FAIL(err, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_NOT_PYTHON,
                        "--cache anchor needs CPython 3.15, and this is 3.%u",
                        l->minor);
     if (u->opts.strategy == REC_REMOTE)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_USAGE,
                        "--cache anchor writes only to a thread that is proven "
                        "still, which --strategy remote never proves");
     return PR_OK;
@@ -89,7 +88,7 @@ check_options(const rec_unwinder *u, pr_err *err)
 {
     if (u->opts.threads == REC_THREADS_GIL &&
         u->program.runtime.layout.free_threaded)
-        return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET,
+        return PR_FAIL(err, PR_USAGE,
                        "--threads gil needs a GIL, and this Python is "
                        "free-threaded");
     pr_code code = PR_OK;
@@ -208,7 +207,7 @@ rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts, pr_sink *sink,
         return code;
     rec_unwinder *u = calloc(1, sizeof *u);
     if (!u)
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     u->opts = known;
     u->sink = sink;
     u->process.pidfd = -1;
@@ -287,8 +286,7 @@ list_anew(rec_unwinder *u, pr_err *err)
             return code;
         }
     }
-    return PR_FAIL(err, PR_TORN, 0, PR_NO_OFFSET,
-                   "the list of threads would not hold still");
+    return PR_FAIL(err, PR_TORN, "the list of threads would not hold still");
 }
 
 static void
@@ -455,7 +453,7 @@ read_first(rec_unwinder *u, rec_thread *likely, rec_read *ret, bool *ret_same,
     uint64_t guard =
         likely && u->opts.strategy != REC_REMOTE ? likely->rseq : 0;
     if (likely && !rec_sample_add(u, likely, guard, ret))
-        return PR_FAIL(err, PR_NOMEM, 0, PR_NO_OFFSET, "no memory");
+        return pr_no_memory(err);
     pr_code code = rec_batch_read(&u->program.batch, err);
     if (code != PR_OK)
         return code;
@@ -659,7 +657,7 @@ join_program(rec_unwinder *u, pr_err *err)
     u->alive_ms = now_ms();
     if (code == PR_NOT_PYTHON && now_ms() - u->execed_ms < EXEC_PATIENCE_MS)
         return PR_OK;
-    return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
+    return PR_FAIL(err, PR_NO_PROCESS,
                    "process %d executed a program that is not a Python",
                    (int)u->process.pid);
 }
@@ -671,8 +669,8 @@ check_alive(rec_unwinder *u, pr_err *err)
     u->alive_ms = now_ms();
     switch (rec_process_check(&u->process)) {
     case REC_ENDED:
-        return PR_FAIL(err, PR_NO_PROCESS, 0, PR_NO_OFFSET,
-                       "process %d has ended", (int)u->process.pid);
+        return PR_FAIL(err, PR_NO_PROCESS, "process %d has ended",
+                       (int)u->process.pid);
     case REC_EXECED:
         return leave_program(u, err);
     case REC_ALIVE:

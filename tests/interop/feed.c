@@ -114,7 +114,7 @@ next_bytes(words *w, size_t *ret_len)
 static pr_code
 wrong(const char *op, pr_err *err)
 {
-    return PR_FAIL(err, PR_USAGE, 0, PR_NO_OFFSET, "wrong %s line", op);
+    return PR_FAIL(err, PR_USAGE, "wrong %s line", op);
 }
 
 /* What a line says, if it could be read. */

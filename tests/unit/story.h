@@ -176,7 +176,7 @@ story_delta(pr_sink *sink, const pr_delta *d, pr_err *err)
 {
     story *s = (story *)sink;
     if (s->refuse_after >= 0 && s->refuse_after-- == 0)
-        return PR_FAIL(err, PR_LIMIT, 0, PR_NO_OFFSET, "the sink is full");
+        return PR_FAIL(err, PR_LIMIT, "the sink is full");
     assert_true(d->thread < s->n_threads && d->n >= 1);
     story_thread *t = &s->thread[d->thread];
     story_take_stack(s, t, d);

@@ -16,8 +16,8 @@ the_first_failure_wins(void **state)
 {
     (void)state;
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(PR_FAIL(&err, PR_CUT, 0, 7, "first"), PR_CUT);
-    assert_int_equal(PR_FAIL(&err, PR_IO, EIO, 9, "second"), PR_IO);
+    assert_int_equal(PR_FAIL_AT(&err, PR_CUT, 7, "first"), PR_CUT);
+    assert_int_equal(PR_FAIL_SYS_AT(&err, PR_IO, EIO, 9, "second"), PR_IO);
     pr_err_hint(&err, "one");
     pr_err_hint(&err, "two");
     char line[600];
@@ -33,7 +33,7 @@ a_chain_of_causes_reads_outermost_first(void **state)
     pr_err err = PR_ERR_INIT;
     pr_err_wrap(&err, "nothing to wrap yet");
     assert_string_equal(err.what, "");
-    pr_err_set(&err, PR_TORN, EFAULT, PR_NO_OFFSET, "read of 512 bytes");
+    PR_FAIL_SYS(&err, PR_TORN, EFAULT, "read of 512 bytes");
     pr_err_wrap(&err, "failed to read interpreter %d", 0);
     char line[600];
     pr_err_format(&err, line, sizeof line);
@@ -46,7 +46,7 @@ control_bytes_cannot_break_the_line(void **state)
 {
     (void)state;
     pr_err err = PR_ERR_INIT;
-    pr_err_set(&err, PR_FOREIGN, 0, PR_NO_OFFSET, "'%s'", "a\nb\x1b[31m\x7f");
+    PR_FAIL(&err, PR_FOREIGN, "'%s'", "a\nb\x1b[31m\x7f");
     assert_string_equal(err.what, "'a?b?[31m?'");
 }
 
@@ -59,13 +59,25 @@ a_long_text_ends_at_a_whole_character(void **state)
     while (strlen(text) < 500)
         strcat(text, "\xc3\xa9");
     pr_err err = PR_ERR_INIT;
-    pr_err_set(&err, PR_IO, 0, PR_NO_OFFSET, "%s", text);
+    PR_FAIL(&err, PR_IO, "%s", text);
     size_t n = strlen(err.what);
     assert_int_equal(n, sizeof err.what - 1);
     pr_err odd = PR_ERR_INIT;
-    pr_err_set(&odd, PR_IO, 0, PR_NO_OFFSET, "y%s", text);
+    PR_FAIL(&odd, PR_IO, "y%s", text);
     assert_int_equal(strlen(odd.what), sizeof odd.what - 2);
     assert_int_equal((unsigned char)odd.what[sizeof odd.what - 3], 0xa9);
+}
+
+static void
+memory_that_is_missing_has_one_sentence(void **state)
+{
+    (void)state;
+    pr_err err = PR_ERR_INIT;
+    assert_int_equal(pr_no_memory(&err), PR_NOMEM);
+    assert_int_equal(pr_no_memory(NULL), PR_NOMEM);
+    char line[600];
+    pr_err_format(&err, line, sizeof line);
+    assert_string_equal(line, "out of memory");
 }
 
 static void
@@ -100,6 +112,7 @@ main(void)
         cmocka_unit_test(a_chain_of_causes_reads_outermost_first),
         cmocka_unit_test(control_bytes_cannot_break_the_line),
         cmocka_unit_test(a_long_text_ends_at_a_whole_character),
+        cmocka_unit_test(memory_that_is_missing_has_one_sentence),
         cmocka_unit_test(every_code_has_a_name_a_sentence_and_a_status),
         cmocka_unit_test(no_record_is_no_crash),
     };

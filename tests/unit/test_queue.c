@@ -81,7 +81,7 @@ hear_delta(pr_sink *s, const pr_delta *d, pr_err *err)
 {
     listener *l = (listener *)s;
     if (l->fail_after && l->deltas == l->fail_after)
-        return PR_FAIL(err, PR_IO, 0, PR_NO_OFFSET, "no space");
+        return PR_FAIL(err, PR_IO, "no space");
     uint32_t head[4] = {d->thread, d->keep, d->n_push, d->n};
     hear(l, head, sizeof head);
     hear(l, d->push, d->n_push * sizeof *d->push);
