@@ -26,7 +26,7 @@ def declared():
         text = re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", "", text, flags=re.M)
         text = text.replace('extern "C" {', "")
         while "{" in text:
-            shorter = re.sub(r"\{[^{}]*\}", "", text)
+            shorter = re.sub(r"\{[^{}]*\}", ";", text)
             if shorter == text:
                 break
             text = shorter
