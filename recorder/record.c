@@ -408,11 +408,13 @@ static pr_code
 start_sampling(rec_record *r, pr_err *err)
 {
     const rec_options *o = r->options;
+    rec_strategy how = o->unwinder.strategy;
     rec_sampler_opts opts = {.start_ns = r->start_ns,
                              .period_ns = o->period_ns,
                              .duration_ns = time_left(r),
                              .seed = r->start_ns,
-                             .pinned = o->unwinder.strategy != REC_REMOTE,
+                             .pinned = how == REC_AUTO || how == REC_COLOCATED,
+                             .polls = how == REC_REMOTE,
                              .realtime = o->realtime};
     return rec_sampler_start(r->unwinder, r->queue, &opts, &r->sampler, err);
 }

@@ -134,7 +134,7 @@ set_policy(uint32_t policy, int32_t nice, uint32_t priority)
 static bool
 polls(const rec_sampler *s)
 {
-    return !s->opts.pinned && s->opts.period_ns < POLL_BELOW_NS;
+    return s->opts.polls && s->opts.period_ns < POLL_BELOW_NS;
 }
 
 /* A short slice lets a waking sampler on its CPU at once; only together with
@@ -185,6 +185,7 @@ sleep_until(const rec_sampler *s, uint64_t due)
         struct timespec t = {(time_t)(until / 1000000000),
                              (long)(until % 1000000000)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+        rec_tick_idle(s->unwinder);
     }
 }
 

@@ -45,7 +45,9 @@ typedef struct rec_sampler_opts {
     uint64_t period_ns;
     uint64_t duration_ns; /* 0: until it is stopped or the target ends */
     uint64_t seed;
-    bool pinned;   /* on the CPU of the target; else anywhere */
+    bool pinned;   /* a thread for each CPU of the target; else one thread,
+                    * anywhere */
+    bool polls;    /* not pinned: sleep through no period that is too short */
     bool realtime; /* SCHED_FIFO */
 } rec_sampler_opts;
 

@@ -1,13 +1,18 @@
 /*
  * ptrace_stop.c - PTRACE_SEIZE and PTRACE_INTERRUPT on every thread.
  *
- * Facts of ptrace(2) and kernel/ptrace.c that this rests on: SEIZE does not
- * stop; an interrupted thread traps before it returns to user code, wherever
- * it is; DETACH from a signal-delivery-stop delivers the signal given; a
- * detached thread whose process is in a group stop goes back into it.
+ * Facts of ptrace(2), kernel/ptrace.c and kernel/exit.c (Linux) that this rests
+ * on: SEIZE does not stop; an interrupted thread traps before it returns to
+ * user code, wherever it is; DETACH from a signal-delivery-stop delivers the
+ * signal given; a detached thread whose process is in a group stop goes back
+ * into it.  A thread that ends while it is traced stays a zombie until its
+ * tracer waits for it, and only then may the real parent wait for the process.
+ * If tracer and real parent are one process, they share one exit status: who
+ * waits first has it.
  */
 #include "recorder/linux/ptrace_stop.h"
 
+#include "recorder/linux/clock.h"
 #include "recorder/linux/procfs.h"
 #include <dirent.h>
 #include <errno.h>
@@ -16,14 +21,21 @@
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-/* Rounds of listing threads until no new one is found. */
-enum { MAX_ROUNDS = 64 };
+enum {
+    MAX_ROUNDS = 64, /* of listing threads until no new one is found */
+    NAP_LEAST_NS = 5000,
+    NAP_MOST_NS = 1000000
+};
 
 void
 rec_ptrace_init(rec_ptrace *pause, pid_t pid)
 {
-    *pause = (rec_ptrace){.pid = pid};
+    rec_stat stat;
+    bool own_child = rec_stat_read(pid, 0, &stat) && stat.parent == getpid();
+    *pause = (rec_ptrace){.pid = pid, .own_child = own_child};
 }
 
 /* ptrace() is declared with a variable argument list of pointers. */
@@ -33,19 +45,18 @@ trace(int request, pid_t tid, long data)
     return ptrace((enum __ptrace_request)request, tid, NULL, (void *)data);
 }
 
+/* 'Z' also for a thread that is not there. */
+static char
+state_of(pid_t pid, pid_t tid)
+{
+    rec_stat stat;
+    return rec_stat_read(pid, tid, &stat) ? stat.state : 'Z';
+}
+
 static bool
 is_gone(pid_t pid, pid_t tid)
 {
-    rec_stat stat;
-    return !rec_stat_read(pid, tid, &stat) || rec_stat_ended(stat.state);
-}
-
-/* Is it in the kernel, waiting for something that no signal ends? */
-static bool
-is_held(pid_t pid, pid_t tid)
-{
-    rec_stat stat;
-    return rec_stat_read(pid, tid, &stat) && stat.state == 'D';
+    return rec_stat_ended(state_of(pid, tid));
 }
 
 static bool
@@ -57,7 +68,7 @@ is_known(const rec_ptrace *pause, pid_t tid)
     return false;
 }
 
-/* Who traces it already, or 0. */
+/* The process that traces it already, or 0. */
 static pid_t
 tracer_of(pid_t pid, pid_t tid)
 {
@@ -70,7 +81,7 @@ tracer_of(pid_t pid, pid_t tid)
     return p ? (pid_t)strtol(p + sizeof key - 1, NULL, 10) : 0;
 }
 
-/* Its memory could be read, so that it is not its owner that forbids it. */
+/* Its memory could be read, so ptrace itself is what is forbidden. */
 static pr_code
 refused(const rec_ptrace *pause, pid_t tid, int error, pr_err *err)
 {
@@ -113,40 +124,94 @@ seize(rec_ptrace *pause, pid_t tid, pr_err *err)
     return PR_OK;
 }
 
-/* Wait until a thread stands, or is held in the kernel by something that does
- * not end (state D): it cannot reach user code then either.
- * Returns false if it has ended. */
-static bool
-settle(const rec_ptrace *pause, rec_ptrace_thread *thread)
+/* ---- what became of an interrupted thread ---- */
+
+typedef enum arrival {
+    ARRIVED, /* it is stopped */
+    EXPECTED,
+    LEFT /* it has ended and was waited for */
+} arrival;
+
+/* A report of this thread, without waiting for one.  The exit status of our own
+ * child is left to the one who started it. */
+static arrival
+look_at(const rec_ptrace *pause, rec_ptrace_thread *thread)
 {
-    int status;
-    pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
-    if (got == 0) {
-        if (is_held(pause->pid, thread->tid))
-            return true;
-        do
-            got = waitpid(thread->tid, &status, __WALL);
-        while (got < 0 && errno == EINTR);
+    bool leader_of_ours = pause->own_child && thread->tid == pause->pid;
+    int events = WSTOPPED | (leader_of_ours ? 0 : WEXITED);
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)thread->tid, &info,
+               events | WNOHANG | __WALL | __WNOTHREAD) != 0)
+        return LEFT;
+    if (info.si_pid == 0) {
+        bool ended = leader_of_ours && is_gone(pause->pid, thread->tid);
+        return ended ? LEFT : EXPECTED;
     }
-    if (got < 0 || !WIFSTOPPED(status))
-        return false;
+    if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+        return LEFT;
     thread->stopped = true;
-    /* status >> 16 is PTRACE_EVENT_STOP for our interrupt and group stops;
+    /* The upper byte is PTRACE_EVENT_STOP for our interrupt and group stops;
      * without an event it is a signal on its way to the thread. */
-    if (status >> 16 == 0)
-        thread->signal = WSTOPSIG(status);
+    if (info.si_status >> 8 == 0)
+        thread->signal = info.si_status;
+    return ARRIVED;
+}
+
+/* Nap a little longer each time.  False: the deadline is over. */
+static bool
+nap(long *ns, uint64_t deadline_ns)
+{
+    if (rec_now_ns() >= deadline_ns)
+        return false;
+    struct timespec t = {0, *ns};
+    nanosleep(&t, NULL);
+    *ns = *ns * 2 < NAP_MOST_NS ? *ns * 2 : NAP_MOST_NS;
     return true;
 }
 
-static void
-settle_from(rec_ptrace *pause, size_t first)
+/* Wait until a thread has stopped, has ended, or is held in the kernel by
+ * something that no signal ends (state D: it cannot reach user code then
+ * either; a zombie is a leader whose other threads live).  EXPECTED: it may
+ * still run. */
+static arrival
+await(const rec_ptrace *pause, rec_ptrace_thread *thread, uint64_t deadline_ns,
+      bool *ret_held)
+{
+    long ns = NAP_LEAST_NS;
+    arrival got;
+    *ret_held = false;
+    while ((got = look_at(pause, thread)) == EXPECTED && !*ret_held &&
+           nap(&ns, deadline_ns)) {
+        char state = state_of(pause->pid, thread->tid);
+        *ret_held = state == 'D' || rec_stat_ended(state);
+    }
+    /* it may have stopped before its state was read */
+    return got == EXPECTED ? look_at(pause, thread) : got;
+}
+
+/* Wait for the threads from `first` on; those that ended are dropped. */
+static pr_code
+await_from(rec_ptrace *pause, size_t first, uint64_t deadline_ns, pr_err *err)
 {
     size_t kept = first;
-    for (size_t i = first; i < pause->n; i++)
-        if (settle(pause, &pause->thread[i]))
-            pause->thread[kept++] = pause->thread[i];
+    pr_code code = PR_OK;
+    for (size_t i = first; i < pause->n; i++) {
+        rec_ptrace_thread t = pause->thread[i];
+        bool held = false;
+        arrival got =
+            t.stopped ? ARRIVED : await(pause, &t, deadline_ns, &held);
+        if (got == EXPECTED && !held)
+            code = PR_FAIL(err, PR_TORN,
+                           "thread %d of process %d did not stop within %d ms",
+                           (int)t.tid, (int)pause->pid, REC_PTRACE_STOP_MS);
+        if (got != LEFT)
+            pause->thread[kept++] = t;
+    }
     pause->n = kept;
+    return code;
 }
+
+/* ---- stop ---- */
 
 /* Seize the threads not seen yet. */
 static pr_code
@@ -164,30 +229,43 @@ seize_new(rec_ptrace *pause, DIR *tasks, pr_err *err)
     return PR_OK;
 }
 
-/* Threads that stand cannot make new ones: when a round finds none, all are
- * still. */
+/* Is there a thread that could run? */
+static bool
+lives(const rec_ptrace *pause)
+{
+    for (size_t i = 0; i < pause->n; i++)
+        if (pause->thread[i].stopped ||
+            !is_gone(pause->pid, pause->thread[i].tid))
+            return true;
+    return false;
+}
+
+/* Stopped threads cannot make new ones: when a round finds none, all are
+ * stopped. */
 static pr_code
 stop_all(rec_ptrace *pause, DIR *tasks, pr_err *err)
 {
-    for (int round = 0; round < MAX_ROUNDS; round++) {
+    uint64_t deadline_ns =
+        rec_now_ns() + (uint64_t)REC_PTRACE_STOP_MS * 1000000;
+    /* those that could not be detached before are seized already */
+    pr_code rc = await_from(pause, 0, deadline_ns, err);
+    for (int round = 0; rc == PR_OK && round < MAX_ROUNDS; round++) {
         size_t before = pause->n;
-        pr_code rc = seize_new(pause, tasks, err);
-        if (rc != PR_OK)
-            return rc;
-        if (pause->n == before)
+        rc = seize_new(pause, tasks, err);
+        if (rc != PR_OK || pause->n == before)
             break;
-        settle_from(pause, before);
+        rc = await_from(pause, before, deadline_ns, err);
     }
-    if (pause->n == 0)
-        return PR_FAIL(err, PR_NO_PROCESS, "process %d has ended",
-                       (int)pause->pid);
-    return PR_OK;
+    if (rc == PR_OK && !lives(pause))
+        rc = PR_FAIL(err, PR_NO_PROCESS, "process %d has ended",
+                     (int)pause->pid);
+    return rc;
 }
 
 pr_code
 rec_ptrace_stop(rec_ptrace *pause, pr_err *err)
 {
-    rec_ptrace_resume(pause);
+    rec_ptrace_serve(pause);
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pause->pid);
     DIR *tasks = opendir(path);
@@ -202,38 +280,59 @@ rec_ptrace_stop(rec_ptrace *pause, pr_err *err)
     return rc;
 }
 
-/* DETACH needs a thread that stands: one that was held in the kernel gets
- * there as soon as it leaves it. */
-static void
-let_go(const rec_ptrace *pause, rec_ptrace_thread *thread)
+/* ---- resume ---- */
+
+/* Detach from a thread.  False: it must be tried again.  One that was killed
+ * has left its stop, and is waited for like one that ended. */
+static bool
+detach(const rec_ptrace *pause, rec_ptrace_thread *t)
 {
-    while (trace(PTRACE_DETACH, thread->tid, thread->signal) < 0) {
-        if (errno != ESRCH || thread->stopped)
-            return;
-        if (is_gone(pause->pid, thread->tid))
-            return;
-        int status;
-        pid_t got = waitpid(thread->tid, &status, __WALL);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 || !WIFSTOPPED(status))
-            return;
-        thread->stopped = true;
-        if (status >> 16 == 0)
-            thread->signal = WSTOPSIG(status);
-    }
+    if (t->stopped && trace(PTRACE_DETACH, t->tid, t->signal) == 0)
+        return true;
+    t->stopped = false;
+    arrival got = look_at(pause, t);
+    return got == LEFT ||
+           (got == ARRIVED && trace(PTRACE_DETACH, t->tid, t->signal) == 0);
+}
+
+static void
+let_go(rec_ptrace *pause)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < pause->n; i++)
+        if (!detach(pause, &pause->thread[i]))
+            pause->thread[kept++] = pause->thread[i];
+    pause->n = kept;
+}
+
+/* One that was not waited for in vain before? */
+static bool
+has_new(const rec_ptrace *pause)
+{
+    bool found = false;
+    for (size_t i = 0; i < pause->n; i++)
+        found = found || !pause->thread[i].late;
+    return found;
+}
+
+void
+rec_ptrace_serve(rec_ptrace *pause)
+{
+    if (pause->n)
+        let_go(pause);
 }
 
 void
 rec_ptrace_resume(rec_ptrace *pause)
 {
+    uint64_t deadline_ns =
+        rec_now_ns() + (uint64_t)REC_PTRACE_RESUME_MS * 1000000;
+    long ns = NAP_LEAST_NS;
+    rec_ptrace_serve(pause);
+    while (has_new(pause) && nap(&ns, deadline_ns))
+        let_go(pause);
     for (size_t i = 0; i < pause->n; i++)
-        if (pause->thread[i].stopped)
-            let_go(pause, &pause->thread[i]);
-    for (size_t i = 0; i < pause->n; i++)
-        if (!pause->thread[i].stopped)
-            let_go(pause, &pause->thread[i]);
-    pause->n = 0;
+        pause->thread[i].late = true;
 }
 
 void
@@ -241,5 +340,5 @@ rec_ptrace_release(rec_ptrace *pause)
 {
     rec_ptrace_resume(pause);
     free(pause->thread);
-    *pause = (rec_ptrace){.pid = pause->pid};
+    *pause = (rec_ptrace){.pid = pause->pid, .own_child = pause->own_child};
 }

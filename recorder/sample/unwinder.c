@@ -563,16 +563,27 @@ runners_cpu(rec_unwinder *u)
     return cpu <= INT_MAX ? (int)cpu : REC_NO_CPU;
 }
 
-/* Stop the target, from the CPU of the thread that most likely runs: from
- * another one, a running thread gets on until its next system call ends. */
-static pr_code
-run_stopped(rec_unwinder *u, int *ret_next, pr_err *err)
+/* Move the calling thread to one CPU. */
+static bool
+move_to(int cpu)
 {
-    int cpu = u->tick.last ? REC_NO_CPU : runners_cpu(u);
-    if (cpu != REC_NO_CPU && cpu != u->tick.cpu) {
-        *ret_next = cpu;
-        return PR_OK;
-    }
+    cpu_set_t set;
+    if (cpu >= CPU_SETSIZE)
+        return false;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+/* Stop the target, from the CPU of the thread that most likely runs: from
+ * another one, a running thread gets on until its next system call ends.  One
+ * thread traces all the time, so it moves itself. */
+static pr_code
+run_stopped(rec_unwinder *u, pr_err *err)
+{
+    int cpu = runners_cpu(u);
+    if (cpu != REC_NO_CPU && cpu != sched_getcpu())
+        move_to(cpu);
     pr_code code = rec_ptrace_stop(&u->pause, err);
     if (code == PR_OK)
         code = look_at_stopped(u, err);
@@ -750,7 +761,7 @@ pass(rec_unwinder *u, int *ret_next, pr_err *err)
     if (u->opts.async_mode != REC_ASYNC_OFF && !u->tick.silent)
         return pass_of_tasks(u, err);
     if (u->opts.strategy == REC_BLOCKING && !u->tick.silent)
-        return run_stopped(u, ret_next, err);
+        return run_stopped(u, err);
     pr_code code = try_pass(u, err);
     if (code == PR_OK)
         *ret_next = next_cpu(u);
@@ -790,18 +801,6 @@ rec_tick_prepare(rec_unwinder *u, pr_err *err)
     return code;
 }
 
-/* Move the calling thread to one CPU. */
-static bool
-move_to(int cpu)
-{
-    cpu_set_t set;
-    if (cpu >= CPU_SETSIZE)
-        return false;
-    CPU_ZERO(&set);
-    CPU_SET((unsigned)cpu, &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
 pr_code
 rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, pr_err *err)
 {
@@ -819,6 +818,12 @@ rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, pr_err *err)
     if (moves)
         sched_setaffinity(0, sizeof own, &own);
     return code;
+}
+
+void
+rec_tick_idle(rec_unwinder *u)
+{
+    rec_ptrace_serve(&u->pause);
 }
 
 pr_code

@@ -87,6 +87,12 @@ void rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us);
 pr_code rec_tick_pass(rec_unwinder *unwinder, int cpu, bool last, int *ret_next,
                       pr_err *err);
 
+/* Between two ticks, at least every tenth of a second: let go of threads that
+ * could not be let go at the end of a tick (REC_BLOCKING).  From the thread that
+ * ticks, which with REC_BLOCKING is the same one for all ticks: rec_tick_pass()
+ * then moves it to other CPUs itself. */
+void rec_tick_idle(rec_unwinder *unwinder);
+
 /* Emit the samples that are pending. */
 pr_code rec_tick_flush(rec_unwinder *unwinder, pr_err *err);
 
