@@ -60,11 +60,19 @@ push_mapping(rec_maps *maps, size_t *cap, rec_mapping mapping, pr_err *err)
     return PR_OK;
 }
 
+/* Through which thread /proc shows the program. */
+static pid_t
+task_of(pid_t pid)
+{
+    pid_t task = rec_process_task(pid);
+    return task ? task : pid;
+}
+
 pr_code
 rec_maps_read(pid_t pid, rec_maps *ret, pr_err *err)
 {
     char path[32];
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)task_of(pid));
     FILE *file = fopen(path, "re");
     if (!file && (errno == EACCES || errno == EPERM))
         return rec_process_explain_denied(pid, errno, err);
@@ -142,6 +150,7 @@ rec_maps_open(pid_t pid, const rec_mapping *mapping)
         return -1;
     char link[96];
     struct stat st;
+    pid = task_of(pid);
     snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
              (int)pid, mapping->start, mapping->end);
     int fd = open_regular(link, &st); /* this is the mapped file itself */

@@ -17,13 +17,14 @@
 void
 rec_memory_init(rec_memory *memory, pid_t pid)
 {
-    *memory = (rec_memory){.pid = pid, .mem_fd = -1};
+    *memory = (rec_memory){.pid = pid, .task = pid, .mem_fd = -1};
 }
 
 void
 rec_memory_clone(const rec_memory *from, rec_memory *to)
 {
     *to = (rec_memory){.pid = from->pid,
+                       .task = from->task,
                        .mem_fd = from->mem_fd < 0
                                      ? -1
                                      : fcntl(from->mem_fd, F_DUPFD_CLOEXEC, 0),
@@ -43,7 +44,7 @@ static bool
 open_mem(rec_memory *memory)
 {
     char path[32];
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)memory->pid);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)memory->task);
     memory->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
     return memory->mem_fd >= 0;
 }
@@ -82,6 +83,18 @@ read_by_mem(rec_memory *memory, const struct iovec *local,
     return arrived;
 }
 
+/* A thread that has ended gives no access to the memory of the others. */
+static bool
+find_task(rec_memory *memory)
+{
+    pid_t task = rec_process_task(memory->pid);
+    bool found = task != 0 && task != memory->task;
+    if (found)
+        memory->task = task;
+    errno = ESRCH;
+    return found;
+}
+
 static ssize_t
 read_some(rec_memory *memory, const struct iovec *local,
           const struct iovec *remote, size_t n)
@@ -91,7 +104,9 @@ read_some(rec_memory *memory, const struct iovec *local,
     memory->reads++;
     if (memory->read)
         return memory->read(memory->context, local, remote, n);
-    ssize_t r = process_vm_readv(memory->pid, local, n, remote, n, 0);
+    ssize_t r = process_vm_readv(memory->task, local, n, remote, n, 0);
+    if (r < 0 && errno == ESRCH && find_task(memory))
+        r = process_vm_readv(memory->task, local, n, remote, n, 0);
     if (r >= 0)
         return r;
     int error = errno;

@@ -20,6 +20,7 @@ typedef ssize_t (*rec_read_fn)(void *context, const struct iovec *local,
 
 typedef struct rec_memory {
     pid_t pid;
+    pid_t task; /* the thread that is asked: `pid` while its thread lives */
     int mem_fd; /* /proc/PID/mem, once process_vm_readv was refused; or -1 */
     rec_read_fn read; /* NULL: the process `pid` */
     void *context;

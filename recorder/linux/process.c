@@ -18,6 +18,34 @@ enum {
     PF_KTHREAD = 0x00200000 /* linux/sched.h; in field 9 of stat */
 };
 
+/* ---- a process whose first thread has ended ---- */
+
+/* The first thread of `pid` that has not ended; 0: none. */
+static pid_t
+living_thread(pid_t pid)
+{
+    pid_t *tid, found = 0;
+    size_t n;
+    if (rec_process_threads(pid, &tid, &n, NULL) != PR_OK)
+        return 0;
+    for (size_t i = 0; i < n && !found; i++) {
+        rec_stat stat;
+        if (rec_stat_read(pid, tid[i], &stat) && !rec_stat_ended(stat.state))
+            found = tid[i];
+    }
+    free(tid);
+    return found;
+}
+
+pid_t
+rec_process_task(pid_t pid)
+{
+    rec_stat stat;
+    if (!rec_stat_read(pid, 0, &stat))
+        return 0;
+    return rec_stat_ended(stat.state) ? living_thread(pid) : pid;
+}
+
 /* ---- program image ---- */
 
 /* Address of the 16 random bytes that the kernel gives each program. */
@@ -26,7 +54,8 @@ random_address(pid_t pid, uint64_t *ret)
 {
     char text[PROC_TEXT];
     size_t len;
-    if (!rec_procfs_of(pid, "auxv", text, sizeof text, &len))
+    errno = 0;
+    if (!rec_procfs_of(rec_process_task(pid), "auxv", text, sizeof text, &len))
         return false;
     for (size_t at = 0; at + 16 <= len; at += 16) {
         uint64_t pair[2];
@@ -96,16 +125,17 @@ no_process(pid_t pid, pr_err *err)
     return PR_FAIL(err, PR_NO_PROCESS, "there is no process %d", (int)pid);
 }
 
-/* A pid that can be a target: not a thread, a zombie or the kernel's own. */
+/* A pid that can be a target: not a thread, not a zombie and not the kernel's
+ * own. */
 static pr_code
 check_kind(pid_t pid, const rec_stat *stat, const char *status, pr_err *err)
 {
     char name[64];
     rec_procfs_name(pid, name, sizeof name);
-    if (rec_stat_ended(stat->state))
+    if (rec_stat_ended(stat->state) && !living_thread(pid))
         return PR_FAIL(err, PR_NO_PROCESS,
-                       "process %d (%s) has ended; its parent has not yet "
-                       "asked for its status",
+                       "process %d (%s) has ended; its parent has not asked "
+                       "for its status",
                        (int)pid, name);
     if (stat->flags & PF_KTHREAD)
         return PR_FAIL(err, PR_NOT_PYTHON, "%d (%s) is a thread of the kernel",
@@ -169,29 +199,50 @@ pidfd_ended(int pidfd)
     return poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
 }
 
+/* A process lives while any of its threads does. */
+static bool
+has_ended(const rec_process *process)
+{
+    if (process->pidfd >= 0)
+        return pidfd_ended(process->pidfd);
+    rec_stat stat;
+    return !rec_stat_read(process->pid, 0, &stat) ||
+           stat.start_time != process->start_time ||
+           (rec_stat_ended(stat.state) && !living_thread(process->pid));
+}
+
 rec_alive
 rec_process_check(const rec_process *process)
 {
-    if (process->pidfd >= 0) {
-        if (pidfd_ended(process->pidfd))
-            return REC_ENDED;
-    } else {
-        rec_stat stat;
-        if (!rec_stat_read(process->pid, 0, &stat) ||
-            rec_stat_ended(stat.state) ||
-            stat.start_time != process->start_time)
-            return REC_ENDED;
-    }
+    if (has_ended(process))
+        return REC_ENDED;
     uint8_t random[16];
-    if (!process->has_random)
+    /* a process that is about to end has no memory: that is not an exec */
+    if (!process->has_random ||
+        read_random(process->pid, random, NULL) != PR_OK ||
+        memcmp(random, process->auxv_random, sizeof random) == 0)
         return REC_ALIVE;
-    pr_code code = read_random(process->pid, random, NULL);
+    /* what was read is of this process only if it still is there */
+    return has_ended(process) ? REC_ENDED : REC_EXECED;
+}
+
+bool
+rec_process_is_same(const rec_process *process)
+{
+    return !has_ended(process);
+}
+
+pr_code
+rec_process_renew(rec_process *process, pr_err *err)
+{
+    uint8_t random[16];
+    pr_code code = read_random(process->pid, random, err);
+    if (code == PR_OK && has_ended(process))
+        code = PR_FAIL(err, PR_NO_PROCESS, "process %d has ended",
+                       (int)process->pid);
     if (code == PR_OK)
-        return memcmp(random, process->auxv_random, sizeof random) == 0
-                   ? REC_ALIVE
-                   : REC_EXECED;
-    /* between two programs, or already without memory */
-    return code == PR_NO_PROCESS ? REC_ENDED : REC_EXECED;
+        memcpy(process->auxv_random, random, sizeof random);
+    return code;
 }
 
 /* ---- threads ---- */

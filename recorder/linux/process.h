@@ -20,13 +20,26 @@ typedef struct rec_process {
 pr_code rec_process_open(pid_t pid, rec_process *ret, pr_err *err);
 void rec_process_release(rec_process *process);
 
-/* Still the same process and program? */
+/* Still the same process and program?  A process lives while any of its
+ * threads does, and a reused pid is not the same process. */
 typedef enum rec_alive {
     REC_ALIVE,
-    REC_EXECED, /* same pid, another program image */
-    REC_ENDED   /* gone or a zombie */
+    REC_EXECED, /* the same process has another program */
+    REC_ENDED
 } rec_alive;
 rec_alive rec_process_check(const rec_process *process);
+
+/* Still the same process?  One system call where there are pidfds. */
+bool rec_process_is_same(const rec_process *process);
+
+/* After REC_EXECED: the program that it has now is the known one.  The identity
+ * of the process stays.  PR_NO_PROCESS if it has ended. */
+pr_code rec_process_renew(rec_process *process, pr_err *err);
+
+/* A thread of `pid` through which its memory can be read and /proc shows its
+ * program: `pid` itself unless that thread has ended while others live; 0: the
+ * process has ended. */
+pid_t rec_process_task(pid_t pid);
 
 /* Say in *err why the memory of pid may not be read and what to do: uid,
  * capability, Yama level, not dumpable, seccomp, already traced.

@@ -16,6 +16,7 @@ enum {
     LIST_TRIES = 5,
     LIST_EVERY_MS = 100, /* who left the middle of a list is seen this late */
     ALIVE_EVERY_MS = 500,
+    SAME_WITHIN_MS = 5, /* no pid becomes another Python so soon */
     JOIN_EVERY_MS = 50,
     EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
     BROKEN_TRIES = 3,
@@ -639,10 +640,7 @@ leave_program(rec_unwinder *u, pr_err *err)
         code = mark_exec(u, err);
     if (code != PR_OK)
         return code;
-    pid_t pid = u->process.pid;
     end_program(u);
-    rec_process_release(&u->process);
-    u->process = (rec_process){.pid = pid, .pidfd = -1};
     u->detached = true;
     u->execed_ms = now_ms();
     return PR_OK;
@@ -653,21 +651,21 @@ static pr_code
 join_program(rec_unwinder *u, pr_err *err)
 {
     pr_err try = PR_ERR_INIT;
-    rec_process process;
-    pr_code code = rec_process_open(u->process.pid, &process, &try);
-    if (code == PR_OK) {
-        rec_process_release(&u->process);
-        u->process = process;
+    pr_code code = rec_process_renew(&u->process, &try);
+    if (code == PR_OK)
         code = attach(u, &try);
-    }
     if (code == PR_OK) {
         u->detached = false;
         return PR_OK;
     }
     end_program(u);
     u->alive_ms = now_ms();
-    if (code == PR_NOT_PYTHON && now_ms() - u->execed_ms < EXEC_PATIENCE_MS)
+    bool passing = code == PR_NOT_PYTHON || code == PR_TORN;
+    if (passing && now_ms() - u->execed_ms < EXEC_PATIENCE_MS)
         return PR_OK;
+    if (code == PR_NO_PROCESS)
+        return PR_FAIL(err, PR_NO_PROCESS, "process %d has ended",
+                       (int)u->process.pid);
     return PR_FAIL(err, PR_NO_PROCESS,
                    "process %d executed a program that is not a Python",
                    (int)u->process.pid);
@@ -688,6 +686,16 @@ check_alive(rec_unwinder *u, pr_err *err)
         break;
     }
     return PR_OK;
+}
+
+/* After a while without a read the pid may be that of another process. */
+static pr_code
+check_same(const rec_unwinder *u, pr_err *err)
+{
+    if (rec_process_is_same(&u->process))
+        return PR_OK;
+    return PR_FAIL(err, PR_NO_PROCESS, "process %d has ended",
+                   (int)u->process.pid);
 }
 
 /* A pass failed: because the target is another one, or just once. */
@@ -775,9 +783,12 @@ rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
     u->tick.last = last;
     *ret_next = REC_NO_CPU;
     pr_code code = PR_OK;
-    if (now_ms() - u->alive_ms >=
-        (u->detached ? JOIN_EVERY_MS : ALIVE_EVERY_MS))
+    uint64_t now = now_ms(), idle_ms = now - u->read_ms;
+    u->read_ms = now;
+    if (now - u->alive_ms >= (u->detached ? JOIN_EVERY_MS : ALIVE_EVERY_MS))
         code = u->detached ? join_program(u, err) : check_alive(u, err);
+    else if (idle_ms > SAME_WITHIN_MS)
+        code = check_same(u, err);
     if (code != PR_OK || u->detached)
         return code;
     pr_err why = PR_ERR_INIT;

@@ -64,6 +64,7 @@ struct rec_unwinder {
     rec_stats stats;         /* but for what the parts of the program count */
     uint64_t ended_degraded, ended_gc_lost; /* counts of earlier programs */
     uint64_t alive_ms;                      /* when the process was checked */
+    uint64_t read_ms;                       /* when the last pass began */
     bool detached; /* after an exec, until the new program is a Python */
     uint64_t execed_ms;
     rec_target target;
