@@ -564,8 +564,9 @@ exit_status(session *s, const pr_err *err)
     if (!command)
         return pr_exit_status(s->code);
     while (s->has_child && !s->child.ended) {
-        struct pollfd fd = {s->signal_fd, POLLIN, 0};
-        if (poll(&fd, 1, COMMAND_EVERY_MS) > 0)
+        struct pollfd fd[2] = {{s->signal_fd, POLLIN, 0},
+                               {s->child.pidfd, POLLIN, 0}};
+        if (poll(fd, 2, COMMAND_EVERY_MS) > 0)
             take_signal(s);
         rec_command_poll(&s->child);
     }

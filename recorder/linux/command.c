@@ -3,9 +3,12 @@
  */
 #include "recorder/linux/command.h"
 
+#include "recorder/linux/procfs.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,7 +55,8 @@ rec_command_start(char *const argv[], rec_command *ret, pr_err *err)
     int error = pid < 0 ? fork_error : hear(ends[0]);
     close(ends[0]);
     if (error == 0) {
-        *ret = (rec_command){.pid = pid};
+        *ret = (rec_command){.pid = pid,
+                             .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
         return PR_OK;
     }
     if (pid > 0)
@@ -60,34 +64,32 @@ rec_command_start(char *const argv[], rec_command *ret, pr_err *err)
     return PR_FAIL_SYS(err, PR_IO, error, "cannot run '%s'", argv[0]);
 }
 
-static void
-note_end(rec_command *child, int status)
+/* Linux kernel/exit.c, wait_consider_task(): a wait for a traced child of ours
+ * takes the stops that are for the tracing thread, whatever its flags.  So it
+ * waits only for a process that is no more. */
+static bool
+is_zombie(const rec_command *child)
 {
-    child->ended = true;
-    child->status =
-        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    struct pollfd p = {child->pidfd, POLLIN, 0};
+    if (child->pidfd >= 0)
+        return poll(&p, 1, 0) > 0;
+    rec_stat stat;
+    return !rec_stat_read(child->pid, 0, &stat) || rec_stat_ended(stat.state);
 }
 
 void
 rec_command_poll(rec_command *child)
 {
-    int status;
-    if (!child->ended && waitpid(child->pid, &status, WNOHANG) == child->pid)
-        note_end(child, status);
-}
-
-void
-rec_command_wait(rec_command *child)
-{
-    int status;
-    pid_t got;
-    while (!child->ended) {
-        got = waitpid(child->pid, &status, 0);
-        if (got == child->pid)
-            note_end(child, status);
-        else if (got < 0 && errno != EINTR)
-            return;
-    }
+    siginfo_t info = {0};
+    if (child->ended || !is_zombie(child))
+        return;
+    int got = waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG);
+    if (got == 0 && info.si_pid == 0)
+        return; /* some of its threads are still on their way out */
+    child->ended = true;
+    child->status = info.si_code == CLD_EXITED ? info.si_status
+                    : got == 0                 ? 128 + info.si_status
+                                               : REC_COMMAND_UNKNOWN;
 }
 
 void
@@ -95,4 +97,12 @@ rec_command_signal(const rec_command *child, int signal)
 {
     if (!child->ended)
         kill(child->pid, signal);
+}
+
+void
+rec_command_release(rec_command *child)
+{
+    if (child->pidfd >= 0)
+        close(child->pidfd);
+    child->pidfd = -1;
 }

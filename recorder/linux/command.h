@@ -7,8 +7,12 @@
 #include <base/base.h>
 #include <sys/types.h>
 
+/* The status of a command whose status somebody else took. */
+enum { REC_COMMAND_UNKNOWN = 255 };
+
 typedef struct rec_command {
     pid_t pid;
+    int pidfd; /* becomes readable when it has ended; -1: kernels before 5.3 */
     bool ended;
     int status; /* once ended: its exit status, or 128 + the signal */
 } rec_command;
@@ -18,13 +22,14 @@ typedef struct rec_command {
  * be run. */
 pr_code rec_command_start(char *const argv[], rec_command *ret, pr_err *err);
 
-/* Look whether it has ended; never waits. */
+/* Has it ended?  Never waits, and takes no report but that of its end: a thread
+ * of ours may trace it, and its stops are for that thread (ptrace_stop.h). */
 void rec_command_poll(rec_command *child);
-
-/* Wait for its end, however often a signal interrupts. */
-void rec_command_wait(rec_command *child);
 
 /* Pass a signal on, if it still lives. */
 void rec_command_signal(const rec_command *child, int signal);
+
+/* Close what is open; the command itself runs on. */
+void rec_command_release(rec_command *child);
 
 #endif

@@ -2,6 +2,7 @@
  * test_command.c - a command's start, end and signals are passed on.
  */
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,18 @@
 
 #include "recorder/linux/command.h"
 
+/* Its pidfd says when; then a poll has the status at once. */
+static void
+wait_for_end(rec_command *child)
+{
+    struct pollfd p = {child->pidfd, POLLIN, 0};
+    assert_true(child->pidfd >= 0);
+    assert_int_equal(poll(&p, 1, 20000), 1);
+    rec_command_poll(child);
+    assert_true(child->ended);
+    rec_command_release(child);
+}
+
 static int
 status_of(const char *script)
 {
@@ -22,8 +35,7 @@ status_of(const char *script)
     rec_command child;
     pr_err err = PR_ERR_INIT;
     assert_int_equal(rec_command_start(argv, &child, &err), PR_OK);
-    rec_command_wait(&child);
-    assert_true(child.ended);
+    wait_for_end(&child);
     return child.status;
 }
 
@@ -71,7 +83,7 @@ signals_are_passed_on_and_not_inherited_as_ignored(void **state)
         rec_command_poll(&child);
         assert_false(child.ended);
         rec_command_signal(&child, number);
-        rec_command_wait(&child);
+        wait_for_end(&child);
         assert_int_equal(child.status, 128 + number);
         rec_command_signal(&child, SIGKILL); /* no such process: no harm */
     }
