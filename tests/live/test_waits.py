@@ -1,0 +1,200 @@
+"""Nothing that a target does holds pyrec, and pyrec holds no target.
+
+Each recording here ends by -d, by a signal or with its target while the target
+is killed, stopped, frozen or on its way out.  The limits are not measurements:
+they tell an end from a wait without one.
+"""
+
+import os
+import random
+import signal
+import subprocess
+
+import live
+from live import expect
+
+RUNS = int(os.environ.get("PYREC_WAITS", "5"))
+LIMIT = live.PATIENCE
+
+# Spins, then leaves in one of the ways in which a program ends.
+ENDS = {
+    "its last statement": "",
+    "os._exit()": "import os; os._exit(3)",
+    "a pool of processes": "from concurrent.futures import "
+                           "ProcessPoolExecutor as P\n"
+                           "with P(1) as p: p.submit(sum, range(9)).result()",
+}
+SPIN = "import time\nend = time.time() + 0.3\nwhile time.time() < end: pass\n"
+
+THREADS = """\
+import os, sys, threading, time
+def work():
+    while True:
+        sum(range(3000))
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+time.sleep(float(sys.argv[1]))
+os._exit(0)
+"""
+
+
+def recorder(*words):
+    return subprocess.Popen(
+        [live.PYREC, "-q", "-f", "-o", "run.bin", *map(str, words)],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def ended(process, what):
+    """Its status, when it ends within the limit."""
+    try:
+        process.wait(LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise AssertionError("%s does not end" % what) from None
+    finally:
+        if process.stderr:
+            process.stderr.close()
+    return process.returncode
+
+
+def threaded(seconds):
+    target = subprocess.Popen([live.ANY_PYTHON, "-c", THREADS, str(seconds)],
+                              stdout=subprocess.PIPE, text=True)
+    target.stdout.readline()
+    return target
+
+
+@live.once
+def a_command_that_is_stopped_for_each_sample_ends_with_its_own_status():
+    for how, end in ENDS.items():
+        for _ in range(RUNS):
+            process = recorder("--blocking", "--", live.ANY_PYTHON, "-c",
+                               SPIN + end)
+            status = ended(process, "a command that ends by " + how)
+            expect(status == (3 if "_exit" in end else 0), "status %d after %s",
+                   status, how)
+
+
+@live.once
+def a_target_that_is_killed_between_two_stops_ends_its_recording():
+    seed = random.randrange(1 << 32)
+    print("# seed %d" % seed)
+    chance = random.Random(seed)
+    for _ in range(2 * RUNS):
+        target = threaded(LIMIT)
+        process = recorder("--blocking", "-p", target.pid)
+        live.wait_until(lambda: live.size("run.bin") > 0, "it records")
+        os.unlink("run.bin")
+        try:
+            # a moment like any other of a tick
+            process.wait(chance.uniform(0, 0.02))
+        except subprocess.TimeoutExpired:
+            pass
+        target.kill()
+        expect(ended(process, "pyrec") in (0, 7), "status %d",
+               process.returncode)
+        # its own parent can wait for it
+        expect(ended(target, "the killed target") == -signal.SIGKILL,
+               "status %d", target.returncode)
+        target.stdout.close()
+
+
+@live.once
+def a_target_that_exits_between_two_stops_ends_its_recording():
+    for _ in range(RUNS):
+        target = threaded(0.5)
+        process = recorder("--blocking", "-p", target.pid)
+        expect(ended(target, "the target") == 0, "status %d",
+               target.returncode)
+        expect(ended(process, "pyrec") in (0, 7), "status %d",
+               process.returncode)
+        target.stdout.close()
+
+
+class Freezer:
+    """A frozen cgroup of version 1, where a frozen thread is in state D."""
+
+    ROOT = "/sys/fs/cgroup/freezer"
+
+    def __init__(self, pid):
+        self.folder = os.path.join(self.ROOT, "pyrec-test-%d" % os.getpid())
+        try:
+            os.mkdir(self.folder)
+            self.write("tasks", pid)
+            self.write("freezer.state", "FROZEN")
+        except OSError as error:
+            raise live.Skip("no cgroup can be frozen here: %s" % error)
+        live.wait_until(lambda: "FROZEN" in self.read("freezer.state"),
+                        "it is frozen")
+
+    def write(self, name, value):
+        with open(os.path.join(self.folder, name), "w") as file:
+            file.write(str(value))
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name)) as file:
+            return file.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.write("freezer.state", "THAWED")
+        with open(os.path.join(self.ROOT, "tasks"), "w") as file:
+            for tid in self.read("tasks").split():
+                file.write(tid)
+                file.flush()
+        live.wait_until(self.is_empty, "its group is empty")
+
+    def is_empty(self):
+        try:
+            os.rmdir(self.folder)
+        except OSError:
+            return False
+        return True
+
+
+def state_of(pid):
+    with open("/proc/%d/status" % pid) as file:
+        return [line.split()[1] for line in file
+                if line.startswith("State:")][0]
+
+
+@live.once
+def a_frozen_target_holds_no_recording():
+    for _ in range(RUNS):
+        for options in ["--blocking"], []:
+            with live.Target(live.ANY_PYTHON, "plain.py") as target:
+                with Freezer(target.pid):
+                    process = recorder(*options, "-p", target.pid, "-d", 0.3)
+                    ended(process, "-d of a frozen target")
+                    process = recorder(*options, "-p", target.pid)
+                    live.wait_until(lambda: live.size("run.bin") > 0,
+                                    "it records")
+                    process.send_signal(signal.SIGTERM)
+                    ended(process, "SIGTERM to a recorder of a frozen target")
+                live.wait_until(lambda: state_of(target.pid) in "RS",
+                                "it runs on")
+
+
+@live.once
+def a_stopped_target_holds_no_recording_and_stays_stopped():
+    for options in ["--blocking"], []:
+        with live.Target(live.ANY_PYTHON, "plain.py") as target:
+            os.kill(target.pid, signal.SIGSTOP)
+            live.wait_until(lambda: state_of(target.pid) == "T", "it stops")
+            ended(recorder(*options, "-p", target.pid, "-d", 0.3), "-d")
+            process = recorder(*options, "-p", target.pid)
+            live.wait_until(lambda: live.size("run.bin") > 0, "it records")
+            process.send_signal(signal.SIGINT)
+            ended(process, "SIGINT")
+            live.wait_until(lambda: state_of(target.pid) == "T",
+                            "it is stopped as before")
+            os.kill(target.pid, signal.SIGCONT)
+            live.wait_until(lambda: state_of(target.pid) in "RS",
+                            "it runs on")
+
+
+live.run()
