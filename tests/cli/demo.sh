@@ -1,19 +1,28 @@
 #!/bin/sh
-# The demo records, converts into all four targets, asks, and says where the
-# files lie.
+# The demo records, converts into four targets and asks; each command that it
+# prints can be run again.
 set -u
 status=0
+result() {
+    [ "$1" -eq 0 ] && echo "ok $2" && return
+    echo "not ok $2"
+    status=1
+}
 mkdir build
 cp "$BIN/pyrec" "$BIN/pyconv" "$BIN/pyquery" build/
-sh "$SRC/tests/demo/demo.sh" build >told 2>&1 || status=1
-cat told
-[ $status -eq 0 ] && echo "ok the demo ends well" || echo "not ok the demo ends well"
+sh "$SRC/tests/demo/demo.sh" build >printed 2>&1
+ended=$?
+cat printed
+result $ended "the demo ends well"
 for file in run.bin run.db run.collapsed.txt run.speedscope.json run.pstats; do
-    if [ -s "build/demo/$file" ] && grep -q "$file" told; then
-        echo "ok the demo leaves $file"
-    else
-        echo "not ok the demo leaves $file"
-        status=1
-    fi
+    [ -s "build/demo/$file" ] && grep -q "$file" printed
+    result $? "the demo leaves $file"
 done
+sed -n 's/^\$ //p' printed >commands
+[ "$(wc -l <commands)" -ge 8 ]
+result $? "the demo prints its commands"
+while IFS= read -r line; do
+    sh -c "$line" >again 2>&1 </dev/null
+    result $? "again: $line"
+done <commands
 exit $status

@@ -1,35 +1,37 @@
 #!/bin/sh
 # demo.sh BUILD: record a small Python program on the machine's own python3,
-# convert the recording, ask the database, and say where everything lies.
+# convert the recording, and ask the database.  Each command that it prints can
+# be copied and run again.
 set -eu
 
 build=$1
-here=$(cd "$(dirname "$0")" && pwd)
 out=$build/demo
-rm -rf "$out"
-mkdir -p "$out"
-
+shop=$(dirname "$0")/shop.py
 python=/usr/bin/python3
 [ -x "$python" ] || python=python3
 
-say() {
-    printf '\n$ %s\n' "$*"
+quoted() {
+    case $1 in
+    *[!A-Za-z0-9_./:=-]*) printf " '%s'" "$1" ;;
+    *) printf ' %s' "$1" ;;
+    esac
+}
+
+run() {
+    printf '\n$'
+    for word in "$@"; do quoted "$word"; done
+    printf '\n'
     "$@"
 }
 
-"$python" "$here/shop.py" &
-target=$!
-trap 'kill "$target" 2>/dev/null' EXIT
-echo "started $("$python" -V) on $here/shop.py, process $target"
-# For a moment the process is no Python yet.
-until "$build/pyrec" --check "$target" 2>/dev/null; do sleep 0.1; done
-
-say "$build/pyrec" -p "$target" -o "$out/run.bin" -d 5
+rm -rf "$out"
+run mkdir -p "$out"
+run "$build/pyrec" -f -o "$out/run.bin" -- "$python" "$shop"
 for to in collapsed speedscope pstats sqlite; do
-    say "$build/pyconv" "$out/run.bin" --to "$to"
+    run "$build/pyconv" -f "$out/run.bin" --to "$to"
 done
-say "$build/pyquery" "$out/run.db" "top 10 by self"
-say "$build/pyquery" "$out/run.db" "top 10 by total"
+run "$build/pyquery" "$out/run.db" "top 10 by self"
+run "$build/pyquery" "$out/run.db" "callers of loads"
 
 printf '\nThe files:\n'
 ls -l "$out"

@@ -1,12 +1,17 @@
-"""A small program to be recorded: a shop that counts what it sells.
+"""A program to be recorded: a shop that counts what it sells.
 
-One thread makes orders, another one bills them; it goes on until killed.
+usage: shop.py [SECONDS]
+
+One thread makes orders and another one bills them, for five seconds or as many
+as are given.
 """
 
 import json
 import queue
 import random
+import sys
 import threading
+import time
 
 ARTICLES = ["tea", "coffee", "żurek", "rye bread", "plum cake"]
 
@@ -44,11 +49,12 @@ def bill(orders, turnover):
 
 
 def main():
+    end = time.monotonic() + float(sys.argv[1] if sys.argv[1:] else 5)
     orders = queue.Queue(maxsize=100)
     threading.Thread(target=take_orders, args=(orders,), name="orders",
                      daemon=True).start()
     turnover = {}
-    while True:
+    while time.monotonic() < end:
         bill(orders, turnover)
 
 
