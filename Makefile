@@ -109,6 +109,17 @@ $(B)/pyquery: $(B)/obj/query/pyquery.o $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(LIB) -lsqlite3 -lzstd -lz -lm -o $@
 
+# One file without any library, for containers that have other libraries or
+# none.
+$(B)/static/pyrec: $(B)/obj/recorder/pyrec.o $(ALL_LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(filter-out -pie,$(LINK)) -static-pie -pthread $< \
+	    $(ALL_LIB) -lelf -lzstd -lz -lm -o $@
+
+.PHONY: static
+static: $(B)/static/pyrec ## build/static/pyrec, which runs in any container
+
 # --- test programs -----------------------------------------------------------
 # tests/unit/test_NAME.c becomes build/tests/test_NAME; what a test wants from
 # the linker besides goes into LINK_test_NAME.

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -90,17 +89,6 @@ look(pid_t pid, view *ret)
     return true;
 }
 
-static void
-user_name(uid_t uid, char *to, size_t size)
-{
-    struct passwd entry, *found = NULL;
-    char text[1024];
-    if (getpwuid_r(uid, &entry, text, sizeof text, &found) == 0 && found)
-        snprintf(to, size, "%s", entry.pw_name);
-    else
-        snprintf(to, size, "%u", (unsigned)uid);
-}
-
 static pr_code
 denied(const view *v, int error, pr_err *err, const char *why, const char *hint)
 {
@@ -116,16 +104,15 @@ denied(const view *v, int error, pr_err *err, const char *why, const char *hint)
 static pr_code
 other_user(const view *v, int error, pr_err *err)
 {
-    char user[64], why[128], hint[192];
-    user_name(v->target, user, sizeof user);
+    /* By its number: a static program has no names of users. */
+    unsigned uid = (unsigned)v->target;
+    char why[128], hint[192];
     snprintf(why, sizeof why,
-             "it belongs to user %s and CAP_SYS_PTRACE is "
-             "missing",
-             user);
+             "it belongs to user %u and CAP_SYS_PTRACE is missing", uid);
     snprintf(hint, sizeof hint,
-             "run as %s%s or with the capability (containers: "
+             "run as %s (sudo -u '#%u'), or with the capability (containers: "
              "--cap-add=SYS_PTRACE)",
-             user, v->target ? ", as root," : "");
+             uid ? "that user or root" : "root", uid);
     return denied(v, error, err, why, hint);
 }
 

@@ -389,7 +389,7 @@ try_as_nobody(pid_t pid)
         return 1;
     if (rec_process_open(pid, &p, &err) != PR_DENIED)
         return 2;
-    if (strstr(err.what, "belongs to user root") && err.hint[0])
+    if (strstr(err.what, "belongs to user 0 ") && err.hint[0])
         return 0;
     print_message("%s\n", err.what);
     return 3;
