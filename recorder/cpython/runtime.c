@@ -371,6 +371,60 @@ rseq_of_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
     return try_biases(s, elf, m, try_rseq, &w, err);
 }
 
+/* ---- struct pthread ---- */
+
+/* glibc describes fields of struct pthread for debuggers as three uint32_t:
+ * bits, elements, offset (nptl_db/db_info.c, DB_DESC_*). */
+typedef struct field_want {
+    uint64_t descriptor; /* address of the file */
+    uint32_t *ret;
+} field_want;
+
+enum { FIELD_BITS = 32, PTHREAD_MAX = 8192 };
+
+static pr_code
+try_field(search *s, const rec_mapping *m, uint64_t bias, void *context,
+          pr_err *err)
+{
+    (void)m;
+    const field_want *w = context;
+    uint8_t field[12];
+    pr_code code = rec_memory_read(s->memory, w->descriptor + bias, field,
+                                   sizeof field, err);
+    if (code != PR_OK)
+        return code;
+    uint32_t offset = rec_u32(field + 8);
+    if (rec_u32(field) != FIELD_BITS || offset % 4 || offset > PTHREAD_MAX)
+        return PR_NAME;
+    *w->ret = offset;
+    return PR_OK;
+}
+
+static pr_code
+pthread_of_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
+                pr_err *err)
+{
+    field_want w = {.ret = context};
+    if (!elf || strncmp(base_name(m->path), "lib", 3) != 0 ||
+        !rec_elf_symbol(elf, "_thread_db_pthread_tid", &w.descriptor))
+        return PR_NAME;
+    return try_biases(s, elf, m, try_field, &w, err);
+}
+
+/* What the C library says about its threads. */
+static void
+find_thread_facts(search *s, rec_runtime *found)
+{
+    found->pthread_tid = REC_ABSENT;
+    memset(s->tried, 0, s->maps.n * sizeof *s->tried);
+    (void)each_file(s, "/ld", rseq_of_file, &found->rseq_offset, NULL);
+    memset(s->tried, 0, s->maps.n * sizeof *s->tried);
+    (void)each_file(s, "/libc", pthread_of_file, &found->pthread_tid, NULL);
+    if (found->pthread_tid == REC_ABSENT) /* before glibc 2.34 */
+        (void)each_file(s, "/libpthread", pthread_of_file, &found->pthread_tid,
+                        NULL);
+}
+
 /* ---- the search ---- */
 
 static pr_code
@@ -400,8 +454,7 @@ find_runtime(const rec_process *process, rec_memory *memory, rec_runtime *ret,
     if (code == PR_NAME)
         code = no_python(&s, err);
     if (code == PR_OK) {
-        memset(s.tried, 0, s.maps.n * sizeof *s.tried);
-        (void)each_file(&s, "/ld", rseq_of_file, &found.rseq_offset, NULL);
+        find_thread_facts(&s, &found);
         *ret = found;
     }
     search_close(&s);

@@ -16,6 +16,10 @@ typedef struct rec_runtime {
     /* Distance from a thread's pthread pointer to its struct rseq (glibc
      * 2.35+, __rseq_offset of ld.so read in the target); 0: not known. */
     int64_t rseq_offset;
+    /* Offset of the kernel's thread id in struct pthread (glibc,
+     * _thread_db_pthread_tid of libc read in the target); REC_ABSENT: not
+     * known. */
+    uint32_t pthread_tid;
     char path[256]; /* of the file, as the target sees it */
 } rec_runtime;
 

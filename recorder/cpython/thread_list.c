@@ -349,6 +349,7 @@ rec_interps_parse(rec_threads_table *table, const rec_batch *w)
 typedef struct found {
     rec_thread *thread;
     uint64_t tstate, prev, next, pthread;
+    uint64_t said; /* native_thread_id */
     uint32_t interp;
 } found;
 
@@ -358,6 +359,8 @@ typedef struct listing {
     size_t n_interps;
     found *found;
     size_t n_found, cap_found;
+    pid_t *kernel; /* ids of the kernel's threads, once they are needed */
+    size_t n_kernel;
 } listing;
 
 /* A piece at `address`, from what was read ahead or read now. */
@@ -430,14 +433,27 @@ is_main_thread(const rec_threads_table *table, const rec_interp *in,
     return t->host == table->process->pid;
 }
 
+/* A state whose thread the kernel does not know stays in the list after a fork
+ * in C, or after a thread that ended without deleting it: one sample is lost,
+ * and nothing can be had later. */
+static void
+note_dead(rec_thread *t)
+{
+    if (t->vanished && !t->dead)
+        rec_count_add(&t->counts, PR_COUNT_LOST_GONE, 1);
+    t->dead = t->vanished;
+}
+
 static void
 bind_thread(const rec_threads_table *table, const found *f)
 {
     rec_thread *t = f->thread;
-    if (t->tstate != f->tstate || t->pthread != f->pthread) {
+    if (t->tstate != f->tstate || t->pthread != f->pthread ||
+        t->said != f->said) {
         forget(t);
         t->tstate = t->source.tstate = f->tstate;
         t->pthread = f->pthread;
+        t->said = f->said;
         t->host = rec_process_host_tid(table->process, t->tid);
         t->sched.cpu = UINT32_MAX;
         t->left = false;
@@ -449,7 +465,7 @@ bind_thread(const rec_threads_table *table, const found *f)
     t->prev = f->prev;
     t->next = f->next;
     t->interp = f->interp;
-    t->dead = t->vanished;
+    note_dead(t);
     t->is_main = is_main_thread(table, &table->interp[f->interp], t);
 }
 
@@ -469,6 +485,81 @@ note_found(listing *list, found f, pr_err *err)
     f.thread->listed_at = list->n_found;
     return PR_OK;
 }
+
+/* ---- the kernel's id of a thread ---- */
+
+static bool
+knows_kernel(listing *list)
+{
+    if (list->kernel)
+        return true;
+    return rec_process_threads(list->table->process->pid, &list->kernel,
+                               &list->n_kernel, NULL) == PR_OK;
+}
+
+/* Does the kernel have a thread that the target knows as `tid`? */
+static bool
+is_in_kernel(listing *list, uint64_t tid)
+{
+    pid_t host = rec_process_host_tid(list->table->process, tid);
+    for (size_t i = 0; host > 0 && i < list->n_kernel; i++)
+        if (list->kernel[i] == host)
+            return true;
+    return false;
+}
+
+/* The id that the thread's own struct pthread holds, or 0. */
+static uint64_t
+own_tid(const rec_threads_table *table, uint64_t pthread)
+{
+    uint8_t word[4];
+    uint32_t offset = table->runtime->pthread_tid;
+    if (offset == REC_ABSENT || !rec_plausible(pthread) ||
+        rec_memory_read(table->memory, pthread + offset, word, sizeof word,
+                        NULL) != PR_OK)
+        return 0;
+    return rec_u32(word);
+}
+
+/* fork() called from C does not run PyOS_AfterFork_Child(): the states in the
+ * child keep the ids that their threads had in the parent, while glibc's
+ * fork() stores the new one in struct pthread.  So the state's word counts
+ * only where the thread itself does not say otherwise. */
+static uint64_t
+tid_of(listing *list, uint64_t tstate, uint64_t said, uint64_t pthread)
+{
+    const rec_thread *known = rec_threads_find(list->table, tstate);
+    if (known && known->said == said && known->pthread == pthread)
+        return known->tid;
+    uint64_t own = own_tid(list->table, pthread);
+    if (own == said || !own || own > INT32_MAX || !knows_kernel(list) ||
+        !is_in_kernel(list, own))
+        return said;
+    return own;
+}
+
+/* Where the C library does not show its thread ids: a process of one thread
+ * whose only state bears an id that the kernel does not have. */
+static void
+pair_single(listing *list)
+{
+    rec_threads_table *table = list->table;
+    if (list->n_found != 1 || table->process->own_pid_ns)
+        return;
+    found *f = &list->found[0];
+    if (f->thread->tstate == f->tstate || !knows_kernel(list) ||
+        list->n_kernel != 1 || is_in_kernel(list, f->thread->tid))
+        return;
+    rec_thread *t =
+        thread_of(table, f->thread->interp_id, (uint64_t)list->kernel[0]);
+    if (!t)
+        return;
+    f->thread->listed_at = 0;
+    t->listed_at = 1;
+    f->thread = t;
+}
+
+/* ---- states ---- */
 
 /* Its thread is done with it; it may be listed for a moment yet. */
 static bool
@@ -495,17 +586,20 @@ list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
         return PR_FAIL_AT(err, PR_TORN, tstate,
                           "thread state of another interpreter");
     *next = rec_u64(p + l->tstate.next);
-    uint64_t tid = rec_u64(p + l->tstate.native_thread_id);
+    found f = {.tstate = tstate,
+               .prev = rec_u64(p + l->tstate.prev),
+               .next = *next,
+               .pthread = rec_u64(p + l->tstate.thread_id),
+               .said = rec_u64(p + l->tstate.native_thread_id),
+               .interp = interp};
     /* made, but not run by any thread yet; or not any more */
-    if (tid == 0 || tid > INT32_MAX || is_over(l, p))
+    if (f.said == 0 || f.said > INT32_MAX || is_over(l, p))
         return PR_OK;
-    rec_thread *t = thread_of(table, in->id, tid);
-    if (!t)
+    f.thread =
+        thread_of(table, in->id, tid_of(list, tstate, f.said, f.pthread));
+    if (!f.thread)
         return pr_no_memory(err);
-    return note_found(list,
-                      (found){t, tstate, rec_u64(p + l->tstate.prev), *next,
-                              rec_u64(p + l->tstate.thread_id), interp},
-                      err);
+    return note_found(list, f, err);
 }
 
 static pr_code
@@ -606,8 +700,11 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
     pr_code code = rec_batch_read(&table->batch, err);
     if (code == PR_OK)
         code = list_all(list, err);
-    if (code == PR_OK)
+    if (code == PR_OK) {
+        pair_single(list);
         code = adopt(list, err);
+    }
+    free(list->kernel);
     free(list->found);
     free(list);
     return code;
@@ -618,7 +715,7 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
 bool
 rec_thread_matches(const rec_thread *t, const rec_layout *l, const uint8_t *p)
 {
-    if (rec_u64(p + l->tstate.native_thread_id) != t->tid ||
+    if (rec_u64(p + l->tstate.native_thread_id) != t->said ||
         rec_u64(p + l->tstate.thread_id) != t->pthread)
         return false;
     if (l->tstate.status != REC_ABSENT)

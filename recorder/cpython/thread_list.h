@@ -37,8 +37,10 @@ typedef struct rec_thread {
     uint64_t tstate;     /* 0: ended */
     uint64_t prev, next; /* its neighbours in the list */
     uint64_t pthread;
-    uint64_t tid;    /* as the target knows it */
-    pid_t host;      /* as we know it */
+    uint64_t said;   /* native_thread_id of the thread state */
+    uint64_t tid;    /* the kernel's, in the target's pid namespace: `said`
+                    * unless the process was forked in C */
+    pid_t host;      /* the kernel's, in our pid namespace; 0: no such thread */
     uint32_t interp; /* index in the table */
     uint32_t interp_id;
     bool is_main;

@@ -486,9 +486,34 @@ static void
 a_stack_that_misses_its_base_is_torn(void **state)
 {
     world *w = *state;
+    uint64_t first = call(w, code_named(w, "first"));
+    call_many(w, 5);
+    fake_put64(&w->fake, first + w->layout.frame.previous, 0);
+    expect_torn(w, "base");
+}
+
+/* greenlet 3.3.2 on 3.15.2: the entry shim of a new greenlet has no caller. */
+static void
+the_stack_of_a_greenlet_ends_in_its_entry_shim(void **state)
+{
+    world *w = *state;
     call_many(w, 5);
     fake_put64(&w->fake, w->shim + w->layout.frame.previous, 0);
-    expect_torn(w, "base");
+    see(w);
+    assert_int_equal(w->fresh.n, 5);
+    assert_string_equal(name_at(w, &w->fresh, 0), "f0");
+}
+
+static void
+an_entry_shim_in_the_middle_of_a_stack_is_no_end(void **state)
+{
+    world *w = *state;
+    call_many(w, 3);
+    uint64_t shim = fake_alloc(&w->fake, w->layout.frame.size);
+    put_frame(w, shim, 0, 0, w->layout.frame.owner_shim);
+    uint64_t inner = call(w, code_named(w, "inner"));
+    fake_put64(&w->fake, inner + w->layout.frame.previous, shim);
+    expect_torn(w, "gap");
 }
 
 static void
@@ -650,6 +675,8 @@ main(void)
         TEST_15(a_gap_between_frames_is_torn),
         TEST_13(a_stack_that_does_not_begin_in_its_first_chunk_is_torn),
         TEST_15(a_stack_that_misses_its_base_is_torn),
+        TEST_15(the_stack_of_a_greenlet_ends_in_its_entry_shim),
+        TEST_15(an_entry_shim_in_the_middle_of_a_stack_is_no_end),
         TEST_15(a_frame_without_code_is_torn),
         TEST_15(a_frame_that_calls_itself_is_torn),
         TEST_15(an_owner_that_does_not_fit_its_place_is_torn),
