@@ -349,8 +349,7 @@ introduce_all(rec_unwinder *u, pr_err *err)
 {
     pr_code code = rec_tick_prepare(u, err);
     for (size_t i = 0; i < u->table.n_live && code == PR_OK; i++)
-        code = rec_emitter_introduce(&u->emitter, u->table.live[i],
-                                     u->process.pid, err);
+        code = rec_emitter_introduce(&u->emitter, u->table.live[i], err);
     return code;
 }
 

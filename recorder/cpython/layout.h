@@ -48,8 +48,8 @@ enum {
 /* Where an instance keeps its attributes. */
 typedef enum rec_attributes {
     REC_ATTRIBUTES_POINTER, /* 3.11: values pointer before the dict pointer */
-    REC_ATTRIBUTES_TAGGED, /* 3.12: one pointer, bit 0 set: values, else dict */
-    REC_ATTRIBUTES_INLINE  /* 3.13 on: values after the object */
+    REC_ATTRIBUTES_TAGGED,  /* 3.12: values address - 1, or the dict pointer */
+    REC_ATTRIBUTES_INLINE   /* 3.13 on: values after the object */
 } rec_attributes;
 
 /* Members of type uint32_t are byte offsets, REC_ABSENT if this version has no

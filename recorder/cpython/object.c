@@ -180,32 +180,62 @@ rec_object_bytes(const rec_layout *layout, rec_memory *memory, uint64_t address,
     return PR_OK;
 }
 
+/* The sign and the number of digits: lv_tag (3.12 on), ob_size before. */
+static uint64_t
+digits_of(const rec_layout *l, const uint8_t *head, bool *ret_negative)
+{
+    if (l->object.long_tag == REC_ABSENT) {
+        uint64_t size = rec_u64(head + l->object.long_size);
+        *ret_negative = size >> 63;
+        return *ret_negative ? 0 - size : size;
+    }
+    uint64_t tag = rec_u64(head + l->object.long_tag);
+    *ret_negative = (tag & LONG_SIGN_MASK) == LONG_NEGATIVE;
+    return tag >> LONG_SIZE_SHIFT;
+}
+
+size_t
+rec_object_int_bytes(const rec_layout *l)
+{
+    return l->object.long_digit + 8;
+}
+
+bool
+rec_object_parse_int(const rec_layout *l, const uint8_t *bytes, int64_t *ret)
+{
+    bool negative;
+    uint64_t n = digits_of(l, bytes, &negative);
+    const uint8_t *digit = bytes + l->object.long_digit;
+    if (n > 2)
+        return false;
+    uint64_t value = n ? rec_u32(digit) : 0;
+    if (n == 2)
+        value |= (uint64_t)rec_u32(digit + 4) << LONG_SHIFT;
+    if (value >> (2 * LONG_SHIFT))
+        return false;
+    *ret = negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}
+
 pr_code
 rec_object_int(const rec_layout *layout, rec_memory *memory, uint64_t address,
                int64_t *ret, pr_err *err)
 {
-    uint8_t head[REC_CAP_OBJECT];
+    uint8_t bytes[REC_CAP_OBJECT + 8];
     uint32_t digits = layout->object.long_digit;
-    pr_code code = read_head(memory, address, head, digits + 4, err);
+    bool negative;
+    pr_code code = read_head(memory, address, bytes, digits + 4, err);
     if (code != PR_OK)
         return code;
-    uint64_t tag = rec_u64(head + layout->object.long_tag);
-    uint64_t n = tag >> LONG_SIZE_SHIFT;
+    uint64_t n = digits_of(layout, bytes, &negative);
     if (n > 2)
-        return PR_FAIL(err, PR_LIMIT, "int of %" PRIu64 " digits at 0x%" PRIx64,
-                       n, address);
-    uint64_t value = n ? rec_u32(head + digits) : 0;
-    if (n == 2) { /* the second digit of a small int may not be there */
-        code = rec_memory_read(memory, address + digits + 4, head, 4, err);
-        if (code != PR_OK)
-            return code;
-        value |= (uint64_t)rec_u32(head) << LONG_SHIFT;
-    }
-    if (value >> (2 * LONG_SHIFT))
+        return PR_FAIL(err, PR_LIMIT, "int of %" PRIu64 " digits at 0x%" PRIx64, n, address);
+    if (n == 2) /* the second digit of a small int may not be there */
+        code = rec_memory_read(memory, address + digits + 4, bytes + digits + 4,
+                               4, err);
+    if (code == PR_OK && !rec_object_parse_int(layout, bytes, ret))
         return PR_FAIL(err, PR_TORN, "0x%" PRIx64 " is not an int", address);
-    *ret = (tag & LONG_SIGN_MASK) == LONG_NEGATIVE ? -(int64_t)value
-                                                   : (int64_t)value;
-    return PR_OK;
+    return code;
 }
 
 pr_code

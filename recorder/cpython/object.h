@@ -18,7 +18,13 @@ pr_code rec_object_bytes(const rec_layout *layout, rec_memory *memory,
                          uint64_t address, size_t max_len, uint8_t **ret,
                          size_t *ret_len, pr_err *err);
 
-/* An int of one or two digits (3.14 on). */
+/* Bytes that hold an int of at most two digits, and the int in them.  False:
+ * it has more. */
+size_t rec_object_int_bytes(const rec_layout *layout);
+bool rec_object_parse_int(const rec_layout *layout, const uint8_t *bytes,
+                          int64_t *ret);
+
+/* An int of at most two digits (60 bits). */
 pr_code rec_object_int(const rec_layout *layout, rec_memory *memory,
                        uint64_t address, int64_t *ret, pr_err *err);
 

@@ -3,6 +3,8 @@
  */
 #include "recorder/cpython/thread_list.h"
 
+#include "recorder/linux/clock.h"
+#include "recorder/linux/procfs.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -67,14 +69,21 @@ forget(rec_thread *t)
                        .sink_id = t->sink_id,
                        .ended_at = t->ended_at,
                        .left = t->left,
+                       .name = t->name,
                        .name_len = t->name_len,
                        .named_us = t->named_us,
                        .last_us = t->last_us,
                        .counts = t->counts,
                        .listed_at = t->listed_at};
-    memcpy(kept.name, t->name, sizeof kept.name);
     rec_sched_init(&kept.sched, t->sched.keep_below);
     *t = kept;
+}
+
+static void
+free_thread(rec_thread *t)
+{
+    free(t->name);
+    free(t);
 }
 
 static rec_thread *
@@ -191,7 +200,7 @@ rec_threads_pack(rec_threads_table *table)
     for (size_t i = 0; i < table->n_all; i++) {
         rec_thread *t = table->all[i];
         if (ok && can_be_packed(t) && (ok = pack(table, t)))
-            free(t);
+            free_thread(t);
         else
             table->all[n++] = t;
     }
@@ -232,9 +241,10 @@ rec_threads_release(rec_threads_table *table)
 {
     for (size_t i = 0; i < table->n_all; i++) {
         forget(table->all[i]);
-        free(table->all[i]);
+        free_thread(table->all[i]);
     }
     free(table->all);
+    rec_thread_names_release(&table->names);
     free(table->ended);
     free(table->live);
     free(table->interp);
@@ -252,6 +262,7 @@ rec_threads_forget(rec_threads_table *table)
         forget(table->live[i]);
     table->n_live = table->n_interps = 0;
     pr_table_reset(&table->by_tstate);
+    rec_thread_names_release(&table->names);
 }
 
 /* ---- the words of an interpreter ---- */
@@ -455,6 +466,8 @@ bind_thread(const rec_threads_table *table, const found *f)
         t->pthread = f->pthread;
         t->said = f->said;
         t->host = rec_process_host_tid(table->process, t->tid);
+        t->bound_in = table->listings;
+        t->named_us = 0;
         t->sched.cpu = UINT32_MAX;
         t->left = false;
     }
@@ -694,6 +707,7 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
     if (!list)
         return pr_no_memory(err);
     list->table = table;
+    table->listings++;
     for (size_t i = 0; i < table->n_all; i++)
         table->all[i]->listed_at = 0;
     read_ahead(table);
@@ -708,6 +722,58 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
     free(list->found);
     free(list);
     return code;
+}
+
+/* ---- names ---- */
+
+enum { NAMES_EVERY_NS = 1000000000, COMM_BYTES = 32 };
+
+/* Only a load after its state was found says something about a thread: an
+ * ident that was in use before may have been another one's. */
+static bool
+has_loaded_for(const rec_threads_table *table, const rec_thread *t)
+{
+    return table->names.loaded_ns && table->named_in >= t->bound_in &&
+           table->names.interp == table->interp[t->interp].address;
+}
+
+static bool
+get_name(const rec_threads_table *table, const rec_thread *t, char **ret,
+         size_t *ret_len)
+{
+    return has_loaded_for(table, t) &&
+           rec_thread_names_get(&table->names, &table->runtime->layout,
+                                table->memory, t->pthread, ret, ret_len,
+                                NULL) == PR_OK;
+}
+
+static bool
+load_names(rec_threads_table *table, const rec_thread *t)
+{
+    uint64_t interp = table->interp[t->interp].address;
+    if (table->names.interp == interp &&
+        rec_now_ns() - table->names.loaded_ns < NAMES_EVERY_NS)
+        return false;
+    table->named_in = table->listings;
+    return rec_thread_names_load(&table->names, &table->runtime->layout,
+                                 table->memory, interp, NULL) == PR_OK;
+}
+
+bool
+rec_threads_name(rec_threads_table *table, const rec_thread *t, char **ret,
+                 size_t *ret_len)
+{
+    if (t->tstate && t->interp < table->n_interps &&
+        (get_name(table, t, ret, ret_len) ||
+         (load_names(table, t) && get_name(table, t, ret, ret_len))))
+        return true;
+    char *name = malloc(COMM_BYTES);
+    if (!name)
+        return false;
+    rec_procfs_thread_name(table->process->pid, t->host, name, COMM_BYTES);
+    *ret = name;
+    *ret_len = strlen(name);
+    return true;
 }
 
 /* ---- one thread ---- */

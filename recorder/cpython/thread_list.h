@@ -11,6 +11,7 @@
 #include "recorder/cpython/counts.h"
 #include "recorder/cpython/runtime.h"
 #include "recorder/cpython/stack.h"
+#include "recorder/cpython/thread_names.h"
 #include "recorder/linux/process.h"
 #include "recorder/linux/sched_state.h"
 
@@ -66,8 +67,9 @@ typedef struct rec_thread {
     uint32_t sink_id; /* PR_NO_THREAD: not told yet */
     size_t ended_at;  /* 1 + its place among the ended; 0: none */
     bool left;        /* its end was told */
-    char name[16];    /* as told */
-    uint8_t name_len;
+    char *name;       /* as emitted; owned */
+    size_t name_len;
+    uint32_t bound_in; /* the listing that found its state */
     uint64_t named_us; /* when it is looked at again; 0: not set, MAX: was */
     bool pending;      /* unchanged samples not told yet, from ... */
     size_t pending_from;
@@ -100,6 +102,9 @@ typedef struct rec_threads_table {
     int keep_below;     /* of each thread */
     pr_table by_key;    /* (interpreter, tid) -> all */
     pr_table by_tstate; /* -> live */
+    uint32_t listings;  /* so far */
+    rec_thread_names names;
+    uint32_t named_in; /* the listing before `names` was loaded */
     rec_batch batch;
 } rec_threads_table;
 
@@ -122,6 +127,12 @@ bool rec_threads_pack(rec_threads_table *table);
 
 /* The live thread of a thread state, or NULL. */
 rec_thread *rec_threads_find(const rec_threads_table *table, uint64_t tstate);
+
+/* Give *ret the name that threading has for the thread, or the kernel's of at
+ * most 15 bytes, or "" if it has ended; the caller frees it.  threading is read
+ * once a second at most.  False: out of memory. */
+bool rec_threads_name(rec_threads_table *table, const rec_thread *thread,
+                      char **ret, size_t *ret_len);
 
 /* Words of all interpreters that change from tick to tick. */
 void rec_interps_add(rec_threads_table *table, rec_batch *batch);

@@ -59,6 +59,19 @@ rec_procfs_name(pid_t pid, char *to, size_t size)
         to[len - 1] = '\0';
 }
 
+void
+rec_procfs_thread_name(pid_t pid, pid_t tid, char *to, size_t size)
+{
+    char path[48];
+    size_t len;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+    if (!rec_procfs_read(path, to, size, &len))
+        len = 0;
+    if (len && to[len - 1] == '\n')
+        len--;
+    to[len] = '\0';
+}
+
 /* ---- stat ---- */
 
 static bool

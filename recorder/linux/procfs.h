@@ -42,4 +42,7 @@ pr_code rec_procfs_numbers(const char *path, pid_t **ret, size_t *ret_n,
 /* "sh", "python3.13": comm, for messages.  Never fails ("?"). */
 void rec_procfs_name(pid_t pid, char *to, size_t size);
 
+/* The kernel's name of a thread, at most 15 bytes; "" if it is gone. */
+void rec_procfs_thread_name(pid_t pid, pid_t tid, char *to, size_t size);
+
 #endif

@@ -129,14 +129,13 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
     t->wanted = false;
     t->status = f->status;
     if (u->tick.silent)
-        return rec_emitter_introduce(&u->emitter, t, u->process.pid, err);
+        return rec_emitter_introduce(&u->emitter, t, err);
     if (!rec_status_matches(&u->opts, f->status))
         return PR_OK;
     rec_count_add(&t->counts, kind, 1);
     if (f->omitted)
         rec_count_add(&t->counts, PR_COUNT_TRUNCATED, 1);
-    return rec_emitter_sample(&u->emitter, t, u->process.pid, rec_now_us(u),
-                              f->status, err);
+    return rec_emitter_sample(&u->emitter, t, rec_now_us(u), f->status, err);
 }
 
 /* A thread that slept may have run C code without the GIL, or come to wait for
@@ -170,7 +169,7 @@ rec_sample_unchanged(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
                   1);
     if (t->truncated)
         rec_count_add(&t->counts, PR_COUNT_TRUNCATED, 1);
-    return rec_emitter_idle(&u->emitter, t, u->process.pid, err);
+    return rec_emitter_idle(&u->emitter, t, err);
 }
 
 /* A look found what no living thread shows, or no thread at all.  Who ended

@@ -9,16 +9,23 @@
 #include <unistd.h>
 
 void
-rec_emitter_init(rec_emitter *emitter, pr_sink *sink)
+rec_emitter_init(rec_emitter *emitter, pr_sink *sink, rec_threads_table *table)
 {
-    *emitter = (rec_emitter){.sink = sink};
+    *emitter = (rec_emitter){.sink = sink, .table = table};
+}
+
+static void
+release_ended(rec_thread *t)
+{
+    rec_stack_release(&t->stack);
+    free(t->name);
 }
 
 void
 rec_emitter_release(rec_emitter *emitter)
 {
     for (size_t i = 0; i < emitter->n_ended; i++)
-        rec_stack_release(&emitter->ended[i].stack);
+        release_ended(&emitter->ended[i]);
     free(emitter->ended);
     free(emitter->tick_us);
     free(emitter->status);
@@ -36,32 +43,14 @@ rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err)
     return PR_OK;
 }
 
-/* The name that the kernel has for it, up to 15 bytes; "" if it is gone. */
-static void
-read_name(rec_thread *t, pid_t pid)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid,
-             (int)t->host);
-    t->name_len = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    ssize_t n = read(fd, t->name, sizeof t->name);
-    close(fd);
-    if (n > 0 && t->name[n - 1] == '\n')
-        n--;
-    if (n > 0)
-        t->name_len = (uint8_t)n;
-}
-
 pr_code
-rec_emitter_introduce(rec_emitter *emitter, rec_thread *t, pid_t pid,
-                      pr_err *err)
+rec_emitter_introduce(rec_emitter *emitter, rec_thread *t, pr_err *err)
 {
     if (t->sink_id != PR_NO_THREAD)
         return PR_OK;
-    read_name(t, pid);
+    if (!t->name &&
+        !rec_threads_name(emitter->table, t, &t->name, &t->name_len))
+        return no_memory(err);
     pr_thread thread = {t->tid, t->interp_id, t->is_main, t->name, t->name_len};
     pr_code code = PR_SINK_CALL(emitter->sink, thread, &thread, err);
     if (code == PR_OK)
@@ -70,17 +59,22 @@ rec_emitter_introduce(rec_emitter *emitter, rec_thread *t, pid_t pid,
 }
 
 pr_code
-rec_emitter_rename(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
+rec_emitter_rename(rec_emitter *emitter, rec_thread *t, pr_err *err)
 {
-    char old[sizeof t->name];
-    uint8_t old_len = t->name_len;
-    memcpy(old, t->name, sizeof old);
-    read_name(t, pid);
-    if (t->name_len == 0 ||
-        (t->name_len == old_len && memcmp(old, t->name, old_len) == 0))
+    char *name;
+    size_t len;
+    if (!rec_threads_name(emitter->table, t, &name, &len))
+        return no_memory(err);
+    bool same = len == 0 || (len == t->name_len && t->name &&
+                             memcmp(name, t->name, len) == 0);
+    if (same) {
+        free(name);
         return PR_OK;
-    return PR_SINK_CALL(emitter->sink, rename, t->sink_id, t->name, t->name_len,
-                        err);
+    }
+    free(t->name);
+    t->name = name;
+    t->name_len = len;
+    return PR_SINK_CALL(emitter->sink, rename, t->sink_id, name, len, err);
 }
 
 rec_thread *
@@ -131,12 +125,12 @@ rec_emitter_settle_before(rec_emitter *emitter, rec_thread *t, pr_err *err)
 }
 
 pr_code
-rec_emitter_sample(rec_emitter *emitter, rec_thread *t, pid_t pid,
-                   uint64_t time_us, uint8_t status, pr_err *err)
+rec_emitter_sample(rec_emitter *emitter, rec_thread *t, uint64_t time_us,
+                   uint8_t status, pr_err *err)
 {
     pr_code code = rec_emitter_settle_before(emitter, t, err);
     if (code == PR_OK)
-        code = rec_emitter_introduce(emitter, t, pid, err);
+        code = rec_emitter_introduce(emitter, t, err);
     if (code != PR_OK)
         return code;
     uint32_t n_push = t->stack.n - t->shared;
@@ -159,12 +153,12 @@ rec_emitter_sample(rec_emitter *emitter, rec_thread *t, pid_t pid,
 }
 
 pr_code
-rec_emitter_idle(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
+rec_emitter_idle(rec_emitter *emitter, rec_thread *t, pr_err *err)
 {
     size_t now = emitter->n_ticks - 1;
     if (t->sink_id == PR_NO_THREAD || t->shared != t->stack.n)
-        return rec_emitter_sample(emitter, t, pid, emitter->tick_us[now],
-                                  t->status, err);
+        return rec_emitter_sample(emitter, t, emitter->tick_us[now], t->status,
+                                  err);
     if (!t->pending) {
         t->pending = true;
         t->pending_from = now;
@@ -205,11 +199,11 @@ tell_counts(rec_emitter *emitter, uint32_t thread, rec_counts *counts,
 /* The counts of a thread, also of one of which there are only losses, and its
  * end. */
 static pr_code
-tell_thread(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
+tell_thread(rec_emitter *emitter, rec_thread *t, pr_err *err)
 {
     pr_code code = PR_OK;
     if (t->counts.untold)
-        code = rec_emitter_introduce(emitter, t, pid, err);
+        code = rec_emitter_introduce(emitter, t, err);
     if (code == PR_OK)
         code = tell_counts(emitter, t->sink_id, &t->counts, err);
     if (code != PR_OK || t->tstate || t->left || t->sink_id == PR_NO_THREAD)
@@ -222,8 +216,7 @@ pr_code
 rec_emitter_counts(rec_emitter *emitter, rec_threads_table *table, pr_err *err)
 {
     for (size_t i = 0; i < table->n_all; i++) {
-        pr_code code =
-            tell_thread(emitter, table->all[i], table->process->pid, err);
+        pr_code code = tell_thread(emitter, table->all[i], err);
         if (code != PR_OK)
             return code;
     }

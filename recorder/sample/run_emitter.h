@@ -12,7 +12,8 @@
 
 typedef struct rec_emitter {
     pr_sink *sink;
-    uint64_t *tick_us; /* of the ticks since the last flush */
+    rec_threads_table *table; /* where threads get their names */
+    uint64_t *tick_us;        /* of the ticks since the last flush */
     size_t n_ticks, cap_ticks;
     uint8_t *status; /* scratch: one status many times */
     size_t cap_status;
@@ -24,7 +25,8 @@ typedef struct rec_emitter {
     rec_counts counts; /* of the process */
 } rec_emitter;
 
-void rec_emitter_init(rec_emitter *emitter, pr_sink *sink);
+void rec_emitter_init(rec_emitter *emitter, pr_sink *sink,
+                      rec_threads_table *table);
 void rec_emitter_release(rec_emitter *emitter);
 
 /* A tick begins; its samples that need no read carry this time. */
@@ -32,16 +34,16 @@ pr_code rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err);
 
 /* One sample of a stack that was read at time_us: thread->stack, of which the
  * sink knows the outermost thread->shared frames. */
-pr_code rec_emitter_sample(rec_emitter *emitter, rec_thread *thread, pid_t pid,
+pr_code rec_emitter_sample(rec_emitter *emitter, rec_thread *thread,
                            uint64_t time_us, uint8_t status, pr_err *err);
 
 /* Tell who the thread is, once. */
 pr_code rec_emitter_introduce(rec_emitter *emitter, rec_thread *thread,
-                              pid_t pid, pr_err *err);
+                              pr_err *err);
 
 /* Look at its name again and tell a new one: threads name themselves after
  * they started. */
-pr_code rec_emitter_rename(rec_emitter *emitter, rec_thread *thread, pid_t pid,
+pr_code rec_emitter_rename(rec_emitter *emitter, rec_thread *thread,
                            pr_err *err);
 
 /* The thread that stands for all ended threads of an interpreter, whose tasks
@@ -49,8 +51,7 @@ pr_code rec_emitter_rename(rec_emitter *emitter, rec_thread *thread, pid_t pid,
 rec_thread *rec_emitter_ended_thread(rec_emitter *emitter, uint32_t interp);
 
 /* The thread is as it was at the last tick. */
-pr_code rec_emitter_idle(rec_emitter *emitter, rec_thread *thread, pid_t pid,
-                         pr_err *err);
+pr_code rec_emitter_idle(rec_emitter *emitter, rec_thread *thread, pr_err *err);
 
 /* Tell the samples that are owed up to the tick before the present one. */
 pr_code rec_emitter_settle_before(rec_emitter *emitter, rec_thread *thread,

@@ -91,8 +91,8 @@ tell_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
     if (task->tid) {
         rec_thread *thread = thread_of(u, task);
         if (!thread)
-            return pr_no_memory(err);
-        code = rec_emitter_introduce(&u->emitter, thread, u->process.pid, err);
+            return no_memory(err);
+        code = rec_emitter_introduce(&u->emitter, thread, err);
         id = thread->sink_id;
     }
     if (code != PR_OK)
@@ -244,8 +244,8 @@ sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
     rec_count_add(counts, PR_COUNT_UNPROVEN, 1);
     if (cut)
         rec_count_add(counts, PR_COUNT_TRUNCATED, 1);
-    return rec_emitter_sample(&u->emitter, thread, u->process.pid,
-                              rec_now_us(u), status_of(leaf, thread), err);
+    return rec_emitter_sample(&u->emitter, thread, rec_now_us(u),
+                              status_of(leaf, thread), err);
 }
 
 /* ---- a tick ---- */

@@ -215,7 +215,7 @@ rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts, pr_sink *sink,
     u->program.memory.mem_fd = -1;
     rec_ptrace_init(&u->pause, pid);
     rec_name_table_init(&u->names, sink);
-    rec_emitter_init(&u->emitter, sink);
+    rec_emitter_init(&u->emitter, sink, &u->table);
     code = open_parts(u, pid, err);
     if (code != PR_OK) {
         rec_unwinder_free(u);
@@ -373,7 +373,7 @@ look_at_name(rec_unwinder *u, rec_thread *t, pr_err *err)
     if (now < t->named_us)
         return PR_OK;
     t->named_us = UINT64_MAX;
-    return rec_emitter_rename(&u->emitter, t, u->process.pid, err);
+    return rec_emitter_rename(&u->emitter, t, err);
 }
 
 /* Choose; who need not be looked at is told at once. */
