@@ -542,7 +542,8 @@ static uint64_t
 tid_of(listing *list, uint64_t tstate, uint64_t said, uint64_t pthread)
 {
     const rec_thread *known = rec_threads_find(list->table, tstate);
-    if (known && known->said == said && known->pthread == pthread)
+    if (known && known->said == said && known->pthread == pthread &&
+        !known->vanished) /* a child may not have run yet after its fork */
         return known->tid;
     uint64_t own = own_tid(list->table, pthread);
     if (own == said || !own || own > INT32_MAX || !knows_kernel(list) ||
