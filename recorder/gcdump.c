@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <time.h>
 
-enum { TRIES = 8 };
-
 typedef struct printer {
     pr_sink sink;
     FILE *to;
@@ -71,23 +69,11 @@ print_lost(printer *p, uint64_t lost)
                 lost);
 }
 
-/* List the interpreters, which may change meanwhile. */
-static pr_code
-list(rec_threads_table *table, pr_err *err)
-{
-    pr_code code = PR_TORN;
-    for (int i = 0; i < TRIES && code == PR_TORN; i++) {
-        pr_err_clear(err);
-        code = rec_threads_list(table, err);
-    }
-    return code;
-}
-
 static pr_code
 poll_once(rec_gc_watch *watch, rec_threads_table *table, printer *p,
           pr_err *err)
 {
-    pr_code code = list(table, err);
+    pr_code code = rec_threads_list_patiently(table, err);
     if (code == PR_OK)
         code = rec_gc_watch_poll(watch, table, 0, &p->sink, err);
     print_lost(p, rec_gc_watch_lost(watch));

@@ -18,6 +18,7 @@ typedef struct taskdump {
     rec_process process;
     rec_memory memory;
     rec_runtime runtime;
+    rec_threads_table table;
     rec_asyncio asyncio;
     rec_tasks tasks;
     pr_sink *dump; /* keeps strings and frames */
@@ -85,7 +86,8 @@ write_text(taskdump *d)
     for (size_t i = 0; i < d->tasks.n; i++)
         write_text_task(d, &d->tasks.v[i]);
     if (d->tasks.lost)
-        fprintf(d->to, "\n%" PRIu64 " that would not hold still\n",
+        fprintf(d->to,
+                "\n%" PRIu64 " that kept changing while they were read\n",
                 d->tasks.lost);
 }
 
@@ -137,8 +139,12 @@ read_all(taskdump *d, pr_err *err)
     if (code == PR_OK)
         code = rec_asyncio_load(&d->process, l, &d->memory, &d->asyncio, err);
     if (code == PR_OK)
-        code = rec_tasks_read(&d->asyncio, l, &d->memory, d->runtime.address,
-                              false, &d->tasks, err);
+        code = rec_threads_init(&d->table, &d->process, &d->runtime, &d->memory,
+                                err);
+    if (code == PR_OK)
+        code = rec_threads_list_patiently(&d->table, err);
+    if (code == PR_OK)
+        code = rec_tasks_read(&d->asyncio, &d->table, false, &d->tasks, err);
     if (code == PR_OK)
         code = rec_dump_new(d->to, d->json, &d->dump, err);
     if (code != PR_OK)
@@ -175,6 +181,7 @@ rec_taskdump_process(pid_t pid, FILE *to, bool json, pr_err *err)
     if (d.dump)
         d.dump->ops->abort(d.dump);
     rec_tasks_release(&d.tasks);
+    rec_threads_release(&d.table);
     rec_memory_release(&d.memory);
     rec_process_release(&d.process);
     return code;

@@ -1,6 +1,6 @@
 /*
- * asyncio_tasks.c - walk the lists of tasks, coroutines and waiters; all bounded, none
- * by recursion.
+ * asyncio_tasks.c - walk the lists of tasks, coroutines and waiters; all
+ * bounded, none by recursion.
  */
 #include "recorder/cpython/asyncio_tasks.h"
 
@@ -15,7 +15,8 @@ enum {
     TASK_MAX = 4096, /* bytes of a task object */
     TASKS_MAX = 65536,
     PARENTS_MAX = 16384,
-    CALLS_MAX = 4096,
+    CALLS_MAX = 1 << 16,
+    WRAPPERS_MAX = 16, /* one awaiting the other without a frame */
     NAME_MAX_POINTS = 4096,
     OBJECT_MAX = REC_CAP_OBJECT,
     READS_MAX = 1 << 20, /* of one walk, whatever it finds */
@@ -27,8 +28,7 @@ enum {
 static pr_code
 bad_table(pr_err *err)
 {
-    return PR_FAIL(err, PR_NOT_PYTHON,
-                   "asyncio's table of offsets makes no sense");
+    return PR_FAIL(err, PR_NOT_PYTHON, "asyncio's table of offsets is not valid");
 }
 
 /* Does `width` bytes at `offset` lie inside `size`? */
@@ -83,19 +83,19 @@ rec_asyncio_load(const rec_process *process, const rec_layout *layout,
     return code == PR_OK ? parse_table(bytes, ret, err) : code;
 }
 
-/* ---- what a walk needs ---- */
+/* ---- a walk ---- */
 
 typedef struct walk {
-    const rec_asyncio *asyncio;
+    rec_asyncio *asyncio;
     const rec_layout *layout;
     rec_memory *memory;
     rec_tasks *tasks;
     bool only_running;
-    uint64_t interp; /* address and id of the present one */
-    uint32_t interp_id;
-    uint64_t tstate; /* 0: the interpreter's own list */
+    uint32_t interp_id; /* of the present thread */
+    uint64_t tstate;    /* 0: the interpreter's own list */
     uint64_t tid;
     uint64_t running_task;
+    pr_table seen;      /* indices of tasks by key, of a walk_running() */
     uint64_t last_read; /* the walk ends when memory->reads gets here */
 } walk;
 
@@ -238,6 +238,101 @@ is_delegating(const rec_layout *l, int8_t state)
     return state == l->gen.yield_from || state == l->gen.yield_from_locked;
 }
 
+/* ---- types of awaited objects ---- */
+
+typedef enum kind {
+    KIND_OTHER,  /* a future, an iterator, an instance of some class */
+    KIND_FRAME,  /* a generator of any kind: it has a frame */
+    KIND_WRAPPER /* passes on to the object that its first field points to */
+} kind;
+
+/* tp_name of the core's own types (Objects/genobject.c, Objects/iterobject.c,
+ * 3.14 and 3.15). */
+static const struct {
+    const char *name;
+    kind kind;
+} known_types[] = {
+    {"coroutine", KIND_FRAME},
+    {"generator", KIND_FRAME},
+    {"async_generator", KIND_FRAME},
+    {"async_generator_asend", KIND_WRAPPER},
+    {"async_generator_athrow", KIND_WRAPPER},
+    {"coroutine_wrapper", KIND_WRAPPER},
+    {"anext_awaitable", KIND_WRAPPER},
+};
+enum {
+    N_KNOWN_TYPES = sizeof known_types / sizeof *known_types,
+    TYPE_NAME_MAX = 32,
+    TYPES_KEPT =
+        sizeof((rec_asyncio *)0)->type / sizeof *((rec_asyncio *)0)->type
+};
+
+/* A class of the program may have any name: the type must be the core's. */
+static pr_code
+identify_type(const walk *w, uint64_t type, kind *ret, pr_err *err)
+{
+    const rec_layout *l = w->layout;
+    uint64_t flags, address;
+    char name[TYPE_NAME_MAX];
+    *ret = KIND_OTHER;
+    pr_code code = read_word(w, type + l->object.type_flags, &flags, err);
+    if (code != PR_OK || !(flags & REC_TYPE_BUILTIN))
+        return code;
+    code = read_word(w, type + l->object.type_name, &address, err);
+    if (code == PR_OK)
+        code = rec_memory_read(w->memory, address, name, sizeof name, err);
+    for (size_t i = 0; i < N_KNOWN_TYPES && code == PR_OK; i++)
+        if (strncmp(name, known_types[i].name, sizeof name) == 0)
+            *ret = known_types[i].kind;
+    return code;
+}
+
+/* The kind of an object by its type, which is identified once. */
+static pr_code
+kind_of(const walk *w, uint64_t type, kind *ret, pr_err *err)
+{
+    rec_asyncio *a = w->asyncio;
+    for (size_t i = 0; i < a->n_types; i++)
+        if (a->type[i].address == type) {
+            *ret = (kind)a->type[i].kind;
+            return PR_OK;
+        }
+    pr_code code = identify_type(w, type, ret, err);
+    if (code == PR_OK && *ret != KIND_OTHER && a->n_types < TYPES_KEPT) {
+        a->type[a->n_types].address = type;
+        a->type[a->n_types++].kind = (uint8_t)*ret;
+    }
+    return code;
+}
+
+/* Follow objects that only pass on, from *address to one that has a frame; 0:
+ * the chain ends without one. */
+static pr_code
+skip_wrappers(const walk *w, uint64_t *address, pr_err *err)
+{
+    for (int i = 0; i < WRAPPERS_MAX && rec_plausible(*address); i++) {
+        uint64_t type;
+        kind k;
+        pr_code code =
+            read_word(w, *address + w->layout->object.ob_type, &type, err);
+        if (code == PR_OK && rec_plausible(type))
+            code = kind_of(w, type, &k, err);
+        else if (code == PR_OK)
+            return torn(err, *address, "object without a type");
+        if (code != PR_OK || k == KIND_FRAME)
+            return code;
+        if (k == KIND_OTHER)
+            break;
+        code = read_word(w, *address + w->layout->object.size, address, err);
+        if (code != PR_OK)
+            return code;
+    }
+    *address = 0;
+    return PR_OK;
+}
+
+/* ---- the frames of a task ---- */
+
 /* The coroutines from the task's own inwards, as long as each awaits another
  * one; outermost first. */
 static pr_code
@@ -246,15 +341,14 @@ read_coroutines(const walk *w, uint64_t coroutine, rec_task *t, size_t *cap,
 {
     const rec_layout *l = w->layout;
     uint8_t gen[OBJECT_MAX];
-    uint64_t type = 0;
-    for (uint64_t at = coroutine; rec_plausible(at);) {
-        pr_code code = read_bytes(w, at, gen, l->gen.size, err);
+    uint64_t at = coroutine;
+    for (;;) {
+        pr_code code = skip_wrappers(w, &at, err);
+        if (code != PR_OK || !at)
+            return code;
+        code = read_bytes(w, at, gen, l->gen.size, err);
         if (code != PR_OK)
             return code;
-        uint64_t its_type = rec_u64(gen + l->object.ob_type);
-        if (type && its_type != type)
-            return PR_OK; /* a future, or an iterator of another kind */
-        type = its_type;
         int8_t state = (int8_t)gen[l->gen.state];
         if (state == l->gen.cleared)
             return PR_OK;
@@ -267,7 +361,6 @@ read_coroutines(const walk *w, uint64_t coroutine, rec_task *t, size_t *cap,
             return code;
         at &= ~l->frame.tag_mask;
     }
-    return PR_OK;
 }
 
 /* The frames of the thread from its innermost to the task's coroutine, which
@@ -304,9 +397,9 @@ reverse_calls(rec_task *t)
     }
 }
 
-/* One look at a task.  On failure *ret owns nothing. */
+/* Read a task once.  On failure *ret owns nothing. */
 static pr_code
-look_at_task(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
+read_task_once(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
 {
     uint8_t task[TASK_MAX];
     size_t cap = 0;
@@ -337,7 +430,7 @@ look_at_task(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
     return PR_OK;
 }
 
-/* A task that runs moves from look to look, and is not compared by where it
+/* A task that runs moves from read to read, and is not compared by where it
  * stands. */
 static bool
 same_task(const rec_task *a, const rec_task *b)
@@ -361,7 +454,7 @@ is_bearable(const walk *w, pr_code code)
     return code == PR_TORN || (code == PR_LIMIT && !is_exhausted(w));
 }
 
-/* Look until two looks agree. */
+/* Read until two reads agree. */
 static pr_code
 read_task(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
 {
@@ -370,7 +463,7 @@ read_task(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
     for (int i = 0; i < TRIES; i++) {
         rec_task now;
         pr_err why = PR_ERR_INIT;
-        pr_code code = look_at_task(w, address, &now, &why);
+        pr_code code = read_task_once(w, address, &now, &why);
         if (code == PR_OK && have && same_task(&last, &now)) {
             release_task(&last);
             *ret = now;
@@ -389,7 +482,7 @@ read_task(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
     }
     if (have)
         release_task(&last);
-    return torn(err, address, "a task that does not hold still");
+    return torn(err, address, "a task that keeps changing");
 }
 
 static pr_code
@@ -416,7 +509,7 @@ add_task(const walk *w, uint64_t address, pr_err *err)
 /* ---- lists ---- */
 
 /* The tasks of a circular list (struct llist_node: next, prev).  A node whose
- * `prev` is not where we came from was moved meanwhile. */
+ * `prev` is not the node before it was moved meanwhile. */
 static pr_code
 walk_list(const walk *w, uint64_t head, pr_err *err)
 {
@@ -446,8 +539,8 @@ forget_since(rec_tasks *tasks, size_t n)
         release_task(&tasks->v[--tasks->n]);
 }
 
-/* A list that changes under our eyes is walked again; in the end what was
- * seen of it stands, and one more task is lost. */
+/* A list that changes while it is walked is walked again; in the end what was
+ * read of it counts, and one more task is lost. */
 static pr_code
 walk_list_patiently(const walk *w, uint64_t head, pr_err *err)
 {
@@ -470,6 +563,34 @@ walk_list_patiently(const walk *w, uint64_t head, pr_err *err)
     return PR_OK;
 }
 
+typedef struct seen_key {
+    const rec_tasks *tasks;
+    uint64_t key;
+} seen_key;
+
+static bool
+same_task_key(const void *context, uint32_t i)
+{
+    const seen_key *k = context;
+    return k->tasks->v[i].key == k->key;
+}
+
+/* Read a task that this walk has not read so far. */
+static pr_code
+add_once(walk *w, uint64_t address, pr_err *err)
+{
+    seen_key key = {w->tasks, address};
+    uint64_t hash = pr_mix64(address);
+    size_t n = w->tasks->n;
+    if (pr_table_find(&w->seen, hash, same_task_key, &key) != PR_TABLE_NONE)
+        return PR_OK;
+    pr_code code = add_task(w, address, err);
+    if (code == PR_OK && w->tasks->n > n &&
+        !pr_table_insert(&w->seen, hash, (uint32_t)n))
+        return no_memory(err);
+    return code;
+}
+
 /* The running task, and all that wait for it. */
 static pr_code
 walk_running(walk *w, pr_err *err)
@@ -477,84 +598,77 @@ walk_running(walk *w, pr_err *err)
     size_t first = w->tasks->n;
     if (!w->running_task)
         return PR_OK;
-    pr_code code = add_task(w, w->running_task, err);
+    pr_code code = add_once(w, w->running_task, err);
     for (size_t i = first; i < w->tasks->n && code == PR_OK; i++)
-        for (size_t k = 0; k < w->tasks->v[i].n_parents && code == PR_OK; k++) {
-            uint64_t parent = w->tasks->v[i].parent[k];
-            bool known = false;
-            for (size_t j = first; j < w->tasks->n && !known; j++)
-                known = w->tasks->v[j].key == parent;
-            if (!known)
-                code = add_task(w, parent, err);
-        }
+        for (size_t k = 0; k < w->tasks->v[i].n_parents && code == PR_OK; k++)
+            code = add_once(w, w->tasks->v[i].parent[k], err);
     return code;
 }
 
+/* The loop and the running task of a listed thread, which must still be the
+ * one that was listed. */
 static pr_code
-walk_thread(walk *w, uint64_t tstate, uint64_t *ret_next, pr_err *err)
+read_loop(walk *w, const rec_thread *thread, pr_err *err)
 {
-    const rec_layout *l = w->layout;
     uint8_t bytes[REC_CAP_TSTATE];
     uint64_t loop;
-    pr_code code = read_bytes(w, tstate, bytes, l->tstate.size, err);
-    if (code == PR_OK && rec_u64(bytes + l->tstate.interp) != w->interp)
-        code = torn(err, tstate, "thread state of another interpreter");
+    pr_code code =
+        read_bytes(w, thread->tstate, bytes, w->layout->tstate.size, err);
+    if (code == PR_OK && !rec_thread_matches(thread, w->layout, bytes))
+        code = torn(err, thread->tstate, "thread that ended");
     if (code == PR_OK)
-        code =
-            read_word(w, tstate + w->asyncio->thread.running_loop, &loop, err);
+        code = read_word(w, thread->tstate + w->asyncio->thread.running_loop,
+                         &loop, err);
     if (code == PR_OK)
-        code = read_word(w, tstate + w->asyncio->thread.running_task,
+        code = read_word(w, thread->tstate + w->asyncio->thread.running_task,
                          &w->running_task, err);
-    if (code != PR_OK)
-        return code;
-    if (!loop)
+    if (code == PR_OK && !loop)
         w->running_task = 0;
-    w->tstate = tstate;
-    w->tid = rec_u64(bytes + l->tstate.native_thread_id);
-    *ret_next = rec_u64(bytes + l->tstate.next);
+    return code;
+}
+
+/* A thread that ended meanwhile has no tasks any more: its list moved to its
+ * interpreter, which is walked later. */
+static pr_code
+walk_thread(walk *w, const rec_thread *thread, pr_err *err)
+{
+    pr_err why = PR_ERR_INIT;
+    w->tstate = thread->tstate;
+    w->tid = thread->tid;
+    w->interp_id = thread->interp_id;
+    pr_code code = read_loop(w, thread, &why);
+    if (is_bearable(w, code))
+        return PR_OK;
+    if (code != PR_OK) {
+        if (err)
+            *err = why;
+        return code;
+    }
     if (w->only_running)
         return walk_running(w, err);
-    return walk_list_patiently(w, tstate + w->asyncio->thread.tasks_head, err);
+    return walk_list_patiently(
+        w, thread->tstate + w->asyncio->thread.tasks_head, err);
 }
 
 static pr_code
-walk_interp(walk *w, uint64_t interp, uint64_t *ret_next, pr_err *err)
+walk_interp(walk *w, const rec_interp *interp, pr_err *err)
 {
-    const rec_layout *l = w->layout;
-    uint64_t id, tstate;
-    pr_code code = read_word(w, interp + l->interp.id, &id, err);
-    if (code == PR_OK)
-        code = read_word(w, interp + l->interp.threads_head, &tstate, err);
-    if (code == PR_OK)
-        code = read_word(w, interp + l->interp.next, ret_next, err);
-    if (code != PR_OK)
-        return code;
-    w->interp = interp;
-    w->interp_id = (uint32_t)id;
-    for (int i = 0; tstate && code == PR_OK; i++) {
-        if (i == REC_THREADS_MAX)
-            return PR_FAIL(err, PR_LIMIT, "more than %d threads",
-                           REC_THREADS_MAX);
-        code = walk_thread(w, tstate, &tstate, err);
-    }
-    if (code != PR_OK || w->only_running)
-        return code;
     w->tstate = w->tid = w->running_task = 0;
-    return walk_list_patiently(w, interp + w->asyncio->interp.tasks_head, err);
+    w->interp_id = interp->id;
+    return walk_list_patiently(
+        w, interp->address + w->asyncio->interp.tasks_head, err);
 }
 
 static pr_code
-walk_all(walk *w, uint64_t runtime, pr_err *err)
+walk_all(walk *w, const rec_threads_table *table, pr_err *err)
 {
-    uint64_t interp;
-    pr_code code = read_word(w, runtime + w->layout->runtime.interpreters_head,
-                             &interp, err);
-    for (int i = 0; interp && code == PR_OK; i++) {
-        if (i == REC_INTERPS_MAX)
-            return PR_FAIL(err, PR_LIMIT, "more than %d interpreters",
-                           REC_INTERPS_MAX);
-        code = walk_interp(w, interp, &interp, err);
-    }
+    pr_code code = PR_OK;
+    for (size_t i = 0; i < table->n_live && code == PR_OK; i++)
+        if (!table->live[i]->dead)
+            code = walk_thread(w, table->live[i], err);
+    for (size_t i = 0; i < table->n_interps && code == PR_OK; i++)
+        if (!w->only_running)
+            code = walk_interp(w, &table->interp[i], err);
     return code;
 }
 
@@ -583,23 +697,19 @@ sort_tasks(rec_tasks *tasks)
 }
 
 pr_code
-rec_tasks_read(const rec_asyncio *asyncio, const rec_layout *layout,
-               rec_memory *memory, uint64_t runtime, bool only_running,
-               rec_tasks *tasks, pr_err *err)
+rec_tasks_read(rec_asyncio *asyncio, const rec_threads_table *table,
+               bool only_running, rec_tasks *tasks, pr_err *err)
 {
-    pr_code code = PR_TORN;
-    for (int i = 0; i < TRIES && code == PR_TORN; i++) {
-        walk w = {.asyncio = asyncio,
-                  .layout = layout,
-                  .memory = memory,
-                  .tasks = tasks,
-                  .only_running = only_running,
-                  .last_read = memory->reads + READS_MAX};
-        pr_err_clear(err);
-        forget_since(tasks, 0);
-        tasks->lost = 0;
-        code = walk_all(&w, runtime, err);
-    }
+    walk w = {.asyncio = asyncio,
+              .layout = &table->runtime->layout,
+              .memory = table->memory,
+              .tasks = tasks,
+              .only_running = only_running,
+              .last_read = table->memory->reads + READS_MAX};
+    forget_since(tasks, 0);
+    tasks->lost = 0;
+    pr_code code = walk_all(&w, table, err);
+    pr_table_release(&w.seen);
     sort_tasks(tasks);
     return code;
 }

@@ -725,6 +725,18 @@ rec_threads_list(rec_threads_table *table, pr_err *err)
     return code;
 }
 
+pr_code
+rec_threads_list_patiently(rec_threads_table *table, pr_err *err)
+{
+    enum { TRIES = 8 };
+    pr_code code = PR_TORN;
+    for (int i = 0; i < TRIES && code == PR_TORN; i++) {
+        pr_err_clear(err);
+        code = rec_threads_list(table, err);
+    }
+    return code;
+}
+
 /* ---- names ---- */
 
 enum { NAMES_EVERY_NS = 1000000000, COMM_BYTES = 32 };

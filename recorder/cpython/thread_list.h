@@ -120,6 +120,9 @@ void rec_threads_forget(rec_threads_table *table);
  * the table is as it was. */
 pr_code rec_threads_list(rec_threads_table *table, pr_err *err);
 
+/* The same, tried again a few times while they change. */
+pr_code rec_threads_list_patiently(rec_threads_table *table, pr_err *err);
+
 /* Once those that ended outnumber the others, keep of them only what rec_ended
  * holds.  Their counts must have been told.  False: out of memory; those not
  * packed yet stay as they are. */

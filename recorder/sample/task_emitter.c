@@ -4,6 +4,7 @@
 #include "recorder/sample/task_emitter.h"
 
 #include "recorder/sample/prove.h"
+#include "recorder/sample/thread_status.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,29 +167,55 @@ waiter_of(const rec_task_emitter *t, const rec_task *task)
     return task->n_parents ? rec_tasks_find(&t->tasks, lowest) : NULL;
 }
 
+static pr_code
+omitted_marker(rec_unwinder *u, size_t n, uint32_t *ret, pr_err *err)
+{
+    char text[48];
+    int len = snprintf(text, sizeof text, "<%zu frames omitted>", n);
+    return rec_codes_synthetic(u->program.codes, PR_SYNTHETIC_FILE, text,
+                               (size_t)len, ret, err);
+}
+
+/* Leave out the middle of a stack that is deeper than the limit, as
+ * rec_stack_decode() does for threads. */
+static pr_code
+cut_stack(rec_task_emitter *t, rec_unwinder *u, bool *ret_cut, pr_err *err)
+{
+    size_t max = u->opts.max_depth ? u->opts.max_depth : REC_DEPTH_DEFAULT;
+    size_t n = t->n_frames, outer = max / 2, inner = max - outer - 1;
+    *ret_cut = n > max;
+    if (!*ret_cut)
+        return PR_OK;
+    uint32_t marker;
+    pr_code code = omitted_marker(u, n - (max - 1), &marker, err);
+    if (code != PR_OK)
+        return code;
+    t->frame[inner] = marker;
+    memmove(t->frame + inner + 1, t->frame + (n - outer),
+            outer * sizeof *t->frame);
+    t->n_frames = max;
+    return PR_OK;
+}
+
 /* The linear stack of a task into t->frame; *ret_cut: it was too deep. */
 static pr_code
 build_stack(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
             bool *ret_cut, pr_err *err)
 {
-    size_t max = u->opts.max_depth ? u->opts.max_depth : REC_DEPTH_DEFAULT;
     size_t steps = 0;
     t->n_frames = 0;
-    for (const rec_task *task = leaf; task; task = waiter_of(t, task)) {
-        /* tasks that wait for each other have no end */
-        *ret_cut = steps++ > t->tasks.n || t->n_frames >= max;
-        if (*ret_cut)
-            return PR_OK;
-        for (size_t i = 0; i < task->n_calls && t->n_frames < max; i++) {
-            pr_code code = push_call(t, u, &task->call[i], err);
-            if (code != PR_OK)
-                return code;
-        }
-        pr_code code = push_marker(t, u, task, err);
+    /* tasks that wait for each other have no end */
+    for (const rec_task *task = leaf; task && steps++ <= t->tasks.n;
+         task = waiter_of(t, task)) {
+        pr_code code = PR_OK;
+        for (size_t i = 0; i < task->n_calls && code == PR_OK; i++)
+            code = push_call(t, u, &task->call[i], err);
+        if (code == PR_OK)
+            code = push_marker(t, u, task, err);
         if (code != PR_OK)
             return code;
     }
-    return PR_OK;
+    return cut_stack(t, u, ret_cut, err);
 }
 
 /* t->frame as the thread's stack, of which the sink keeps what it can. */
@@ -210,11 +237,13 @@ put_stack(const rec_task_emitter *t, rec_thread *thread, pr_err *err)
     return PR_OK;
 }
 
+/* A running task is in the state of its thread; one that waits is on no CPU and
+ * holds nothing. */
 static uint8_t
-status_of(const rec_task *task, const rec_thread *thread)
+status_of(rec_unwinder *u, const rec_task *task, rec_thread *thread)
 {
-    uint8_t status = task->running ? PR_HAS_GIL | PR_CPU_UNKNOWN : 0;
-    return thread->is_main ? status | PR_MAIN_THREAD : status;
+    uint8_t waits = thread->is_main ? PR_MAIN_THREAD : 0;
+    return task->running ? rec_status_now(u, thread) : waits;
 }
 
 static pr_code
@@ -245,7 +274,7 @@ sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
     if (cut)
         rec_count_add(counts, PR_COUNT_TRUNCATED, 1);
     return rec_emitter_sample(&u->emitter, thread, rec_now_us(u),
-                              status_of(leaf, thread), err);
+                              status_of(u, leaf, thread), err);
 }
 
 /* ---- a tick ---- */
@@ -306,8 +335,7 @@ rec_task_emitter_tick(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
     if (code != PR_OK || !t->known)
         return code;
     code =
-        rec_tasks_read(&t->asyncio, &u->program.runtime.layout,
-                       &u->program.memory, u->program.runtime.address,
+        rec_tasks_read(&t->asyncio, &u->table,
                        u->opts.async_mode == REC_ASYNC_RUNNING, &t->tasks, err);
     if (code == PR_OK) {
         rec_count_add(&u->emitter.counts, PR_COUNT_LOST_TORN, t->tasks.lost);

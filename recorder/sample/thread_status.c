@@ -113,6 +113,25 @@ rec_status_of(rec_unwinder *u, rec_thread *t, size_t piece)
 }
 
 uint8_t
+rec_status_now(rec_unwinder *u, rec_thread *t)
+{
+    bool ran;
+    rec_batch *batch = &u->program.batch;
+    const rec_layout *l = &u->program.runtime.layout;
+    rec_batch_reset(batch);
+    size_t piece = rec_batch_add(batch, t->tstate, rec_tstate_bytes(l));
+    const uint8_t *p = rec_batch_read(batch, NULL) == PR_OK
+                           ? rec_batch_bytes(batch, piece)
+                           : NULL;
+    if (!p || !rec_thread_matches(t, l, p) ||
+        !rec_sched_ran(&t->sched, u->process.pid, t->host, &ran) ||
+        !rec_sched_read(&t->sched, u->process.pid, t->host))
+        return PR_CPU_UNKNOWN;
+    uint8_t status = rec_status_of(u, t, piece);
+    return t->sched.letter == 'R' ? status | PR_ON_CPU : status;
+}
+
+uint8_t
 rec_status_again(rec_unwinder *u, const rec_thread *t)
 {
     unsigned status = t->status & ~(unsigned)PR_ON_CPU;

@@ -1,31 +1,35 @@
 /*
- * test_asyncio_tasks.c - asyncio tasks in a made-up memory, the broken ones above all.
+ * test_asyncio_tasks.c - asyncio tasks in a made-up memory, the broken ones
+ * above all.
  */
 #include "debug_offsets.h"
 #include "fake_memory.h"
 #include "recorder/cpython/asyncio_tasks.h"
 
 /* CPython 3.15.2 */
-static const rec_asyncio asyncio = {.task = {168, 136, 96, 108, 109, 128, 152},
-                                    .interp = {10856},
-                                    .thread = {1024, 1032, 1048}};
+static rec_asyncio asyncio = {.task = {168, 136, 96, 108, 109, 128, 152},
+                              .interp = {10856},
+                              .thread = {1024, 1032, 1048}};
 
 enum {
     MEMORY = 1 << 20,
     TSTATE_BYTES = 1104,
     INTERP_BYTES = 10880,
-    RUNTIME_BYTES = 1024,
+    TID = 42,
     YIELD_FROM = 2, /* states of a coroutine */
     EXECUTING = 4,
     CODE = 0x7000, /* addresses that are told, not read */
-    INSTR = 0x7100,
-    STR = 28 /* bit of tp_flags */
+    INSTR = 0x7100
 };
 
 typedef struct world {
     fake_memory fake;
+    rec_runtime runtime;
+    rec_threads_table table; /* one thread of one interpreter */
+    rec_thread thread, *live;
+    rec_interp listed;
     rec_layout layout;
-    uint64_t runtime, interp, tstate;
+    uint64_t interp, tstate;
     uint64_t coroutine_type, name;
     rec_tasks tasks;
 } world;
@@ -52,20 +56,27 @@ begin(void **state)
     fake_begin(&w->fake, MEMORY);
     const rec_layout *l = &w->layout;
     assert_int_equal(rec_layout_load(table, 0, &w->layout, NULL), PR_OK);
-    w->runtime = fake_alloc(&w->fake, RUNTIME_BYTES);
     w->interp = fake_alloc(&w->fake, INTERP_BYTES);
     w->tstate = fake_alloc(&w->fake, TSTATE_BYTES);
-    fake_put64(&w->fake, w->runtime + l->runtime.interpreters_head, w->interp);
-    fake_put64(&w->fake, w->interp + l->interp.threads_head, w->tstate);
-    fake_put64(&w->fake, w->tstate + l->tstate.interp, w->interp);
-    fake_put64(&w->fake, w->tstate + l->tstate.native_thread_id, 42);
+    fake_put64(&w->fake, w->tstate + l->tstate.native_thread_id, TID);
+    w->runtime.layout = w->layout;
+    w->thread = (rec_thread){.tstate = w->tstate, .said = TID, .tid = TID};
+    w->live = &w->thread;
+    w->listed = (rec_interp){.address = w->interp};
+    w->table = (rec_threads_table){.runtime = &w->runtime,
+                                   .memory = &w->fake.memory,
+                                   .interp = &w->listed,
+                                   .n_interps = 1,
+                                   .live = &w->live,
+                                   .n_live = 1};
+    asyncio.n_types = 0;
     link_to(w, head_of(w), head_of(w));
     link_to(w, w->interp + asyncio.interp.tasks_head,
             w->interp + asyncio.interp.tasks_head);
-    w->coroutine_type = fake_type(&w->fake, l, "coroutine", 0);
+    w->coroutine_type = fake_type(&w->fake, l, "coroutine", REC_TYPE_BUILTIN);
     w->name = fake_ascii(&w->fake, l, "name");
     fake_put64(&w->fake, w->name + l->object.ob_type,
-               fake_type(&w->fake, l, "str", 1u << STR));
+               fake_type(&w->fake, l, "str", REC_TYPE_STR));
     *state = w;
     return 0;
 }
@@ -117,8 +128,8 @@ static void
 read_tasks(world *w, bool only_running)
 {
     pr_err err = PR_ERR_INIT;
-    if (rec_tasks_read(&asyncio, &w->layout, &w->fake.memory, w->runtime,
-                       only_running, &w->tasks, &err) != PR_OK)
+    if (rec_tasks_read(&asyncio, &w->table, only_running, &w->tasks, &err) !=
+        PR_OK)
         fail_msg("%s", err.what);
 }
 
@@ -153,6 +164,76 @@ what_a_task_awaits_besides_coroutines_is_not_followed(void **state)
     read_tasks(w, false);
     assert_int_equal(w->tasks.n, 1);
     assert_int_equal(w->tasks.v[0].n_calls, 1);
+}
+
+/* An object whose first field is `inner`. */
+static uint64_t
+fake_wrapper(world *w, const char *type, uint64_t flags, uint64_t inner)
+{
+    const rec_layout *l = &w->layout;
+    uint64_t at = fake_alloc(&w->fake, l->gen.size);
+    fake_put64(&w->fake, at + l->object.ob_type,
+               fake_type(&w->fake, l, type, flags));
+    fake_put64(&w->fake, at + l->object.size, inner);
+    return at;
+}
+
+static void
+asynchronous_generators_are_followed_through_what_awaits_them(void **state)
+{
+    world *w = *state;
+    static const char *const wrappers[] = {
+        "async_generator_asend", "async_generator_athrow", "coroutine_wrapper",
+        "anext_awaitable"};
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++) {
+        uint64_t inner = fake_coroutine(w, CODE + 16, 0);
+        uint64_t task = fake_task(
+            w,
+            fake_coroutine(
+                w, CODE, fake_wrapper(w, wrappers[i], REC_TYPE_BUILTIN, inner)),
+            0);
+        read_tasks(w, false);
+        const rec_task *t = rec_tasks_find(&w->tasks, task);
+        assert_non_null(t);
+        assert_int_equal(t->n_calls, 2);
+        assert_int_equal(t->call[0].code, CODE + 16);
+        /* the same as the task's own coroutine */
+        task = fake_task(
+            w, fake_wrapper(w, wrappers[i], REC_TYPE_BUILTIN, inner), 0);
+        read_tasks(w, false);
+        t = rec_tasks_find(&w->tasks, task);
+        assert_non_null(t);
+        assert_int_equal(t->n_calls, 1);
+    }
+}
+
+static void
+a_class_of_the_program_is_not_followed_whatever_its_name(void **state)
+{
+    world *w = *state;
+    uint64_t inner = fake_coroutine(w, CODE + 16, 0);
+    static const char *const names[] = {"coroutine", "async_generator_asend"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint64_t task =
+            fake_task(w, fake_wrapper(w, names[i], REC_TYPE_HEAP, inner), 0);
+        read_tasks(w, false);
+        const rec_task *t = rec_tasks_find(&w->tasks, task);
+        assert_non_null(t);
+        assert_int_equal(t->n_calls, 0);
+    }
+    assert_int_equal(w->tasks.lost, 0);
+}
+
+static void
+a_wrapper_that_wraps_itself_has_no_frames(void **state)
+{
+    world *w = *state;
+    uint64_t loop = fake_wrapper(w, "coroutine_wrapper", REC_TYPE_BUILTIN, 0);
+    fake_put64(&w->fake, loop + w->layout.object.size, loop);
+    fake_task(w, loop, 0);
+    read_tasks(w, false);
+    assert_int_equal(w->tasks.n, 1);
+    assert_int_equal(w->tasks.v[0].n_calls, 0);
 }
 
 static void
@@ -232,6 +313,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_task_has_its_coroutines_innermost_first),
         TEST(what_a_task_awaits_besides_coroutines_is_not_followed),
+        TEST(asynchronous_generators_are_followed_through_what_awaits_them),
+        TEST(a_class_of_the_program_is_not_followed_whatever_its_name),
+        TEST(a_wrapper_that_wraps_itself_has_no_frames),
         TEST(a_coroutine_that_awaits_itself_costs_its_task_only),
         TEST(a_list_that_does_not_lead_back_is_lost_but_not_what_it_held),
         TEST(tasks_that_await_each_other_are_read_once_each),
