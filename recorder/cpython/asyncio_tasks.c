@@ -28,7 +28,8 @@ enum {
 static pr_code
 bad_table(pr_err *err)
 {
-    return PR_FAIL(err, PR_NOT_PYTHON, "asyncio's table of offsets is not valid");
+    return PR_FAIL(err, PR_NOT_PYTHON,
+                   "asyncio's table of offsets is not valid");
 }
 
 /* Does `width` bytes at `offset` lie inside `size`? */
@@ -587,7 +588,7 @@ add_once(walk *w, uint64_t address, pr_err *err)
     pr_code code = add_task(w, address, err);
     if (code == PR_OK && w->tasks->n > n &&
         !pr_table_insert(&w->seen, hash, (uint32_t)n))
-        return no_memory(err);
+        return pr_no_memory(err);
     return code;
 }
 

@@ -25,14 +25,7 @@ enum {
 static pr_code
 torn(uint64_t address, const char *what, pr_err *err)
 {
-    return PR_FAIL(err, PR_TORN, "%s at 0x%" PRIx64, what,
-                   address);
-}
-
-static pr_code
-no_memory(pr_err *err)
-{
-    return pr_no_memory(err);
+    return PR_FAIL(err, PR_TORN, "%s at 0x%" PRIx64, what, address);
 }
 
 static pr_code
@@ -94,7 +87,7 @@ read_items(const rec_layout *l, rec_memory *memory, uint64_t keys,
     uint8_t *split = values ? malloc(t.n * 8) : NULL;
     rec_item *items = malloc(t.n * sizeof *items);
     if (!entries || !items || (values && !split))
-        code = no_memory(err);
+        code = pr_no_memory(err);
     if (code == PR_OK)
         code = rec_memory_read(memory, t.entries, entries, t.n * t.entry_size,
                                err);
@@ -181,7 +174,7 @@ find_in_piece(const rec_layout *l, rec_batch *batch, const rec_item *items,
         size_t piece = rec_batch_add(
             batch, rec_plausible(items[i].key) ? items[i].key : 0, bytes);
         if (piece == REC_NO_PIECE)
-            return no_memory(err);
+            return pr_no_memory(err);
         first = i ? first : piece;
     }
     pr_code code = rec_batch_read(batch, err);

@@ -229,7 +229,8 @@ rec_object_int(const rec_layout *layout, rec_memory *memory, uint64_t address,
         return code;
     uint64_t n = digits_of(layout, bytes, &negative);
     if (n > 2)
-        return PR_FAIL(err, PR_LIMIT, "int of %" PRIu64 " digits at 0x%" PRIx64, n, address);
+        return PR_FAIL(err, PR_LIMIT, "int of %" PRIu64 " digits at 0x%" PRIx64,
+                       n, address);
     if (n == 2) /* the second digit of a small int may not be there */
         code = rec_memory_read(memory, address + digits + 4, bytes + digits + 4,
                                4, err);

@@ -242,7 +242,8 @@ check_end(const cursor *c, const rec_walk *walk, pr_err *err)
 {
     const rec_layout *l = c->walker->layout;
     if (walk->base && c->address != walk->base && !ends_in_entry(c))
-        return PR_FAIL_AT(err, PR_TORN, c->address, "stack does not end at its base");
+        return PR_FAIL_AT(err, PR_TORN, c->address,
+                          "stack does not end at its base");
     if (walk->must_pass && !c->passed)
         return PR_FAIL_AT(err, PR_TORN, walk->must_pass,
                           "stack misses a frame below a C call");

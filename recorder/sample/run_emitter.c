@@ -50,7 +50,7 @@ rec_emitter_introduce(rec_emitter *emitter, rec_thread *t, pr_err *err)
         return PR_OK;
     if (!t->name &&
         !rec_threads_name(emitter->table, t, &t->name, &t->name_len))
-        return no_memory(err);
+        return pr_no_memory(err);
     pr_thread thread = {t->tid, t->interp_id, t->is_main, t->name, t->name_len};
     pr_code code = PR_SINK_CALL(emitter->sink, thread, &thread, err);
     if (code == PR_OK)
@@ -64,7 +64,7 @@ rec_emitter_rename(rec_emitter *emitter, rec_thread *t, pr_err *err)
     char *name;
     size_t len;
     if (!rec_threads_name(emitter->table, t, &name, &len))
-        return no_memory(err);
+        return pr_no_memory(err);
     bool same = len == 0 || (len == t->name_len && t->name &&
                              memcmp(name, t->name, len) == 0);
     if (same) {

@@ -92,7 +92,7 @@ tell_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
     if (task->tid) {
         rec_thread *thread = thread_of(u, task);
         if (!thread)
-            return no_memory(err);
+            return pr_no_memory(err);
         code = rec_emitter_introduce(&u->emitter, thread, err);
         id = thread->sink_id;
     }

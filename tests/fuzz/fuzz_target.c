@@ -14,6 +14,7 @@
 #include "../unit/debug_offsets.h"
 #include "recorder/cpython/asyncio_tasks.h"
 #include "recorder/cpython/code.h"
+#include "recorder/cpython/dict.h"
 #include "recorder/cpython/gc_ring.h"
 #include "recorder/cpython/object.h"
 #include "recorder/cpython/stack.h"
@@ -164,6 +165,46 @@ walk_thread(rec_thread *thread, const rec_runtime *runtime, rec_batch *window,
 }
 
 static void
+read_tasks(const rec_threads_table *table)
+{
+    /* asyncio's offsets of CPython 3.15.2 */
+    rec_asyncio asyncio = {.task = {168, 136, 96, 108, 109, 128, 152},
+                           .interp = {10856},
+                           .thread = {1024, 1032, 1048}};
+    rec_tasks tasks = {0};
+    if (table->runtime->layout.gen.iframe == REC_ABSENT)
+        return;
+    for (int running = 0; running < 2; running++)
+        rec_tasks_read(&asyncio, table, running, &tasks, NULL);
+    rec_tasks_release(&tasks);
+}
+
+static void
+read_names(rec_threads_table *table)
+{
+    for (size_t i = 0; i < table->n_live && i < 16; i++) {
+        char *name;
+        size_t len;
+        if (rec_threads_name(table, table->live[i], &name, &len))
+            free(name);
+    }
+}
+
+static void
+read_dicts(const rec_layout *l, rec_memory *m, const target *t)
+{
+    for (size_t i = 0; i < 8; i++) {
+        uint64_t at = some_address(t, i), value;
+        rec_item *items;
+        size_t n;
+        rec_dict_get(l, m, at, "name", &value, NULL);
+        rec_instance_get(l, m, at, "name", &value, NULL);
+        if (rec_dict_items(l, m, at, 64, &items, &n, NULL) == PR_OK)
+            free(items);
+    }
+}
+
+static void
 read_threads(const rec_runtime *runtime, rec_memory *m, rec_codes *codes)
 {
     rec_process process = {.pid = getpid(), .pidfd = -1};
@@ -180,6 +221,8 @@ read_threads(const rec_runtime *runtime, rec_memory *m, rec_codes *codes)
         if (rec_threads_list(&table, NULL) == PR_OK)
             for (size_t i = 0; i < table.n_live && i < 16; i++)
                 walk_thread(table.live[i], runtime, &window, &walker);
+        read_names(&table);
+        read_tasks(&table);
         rec_batch_release(&window);
     }
     rec_walker_release(&walker);
@@ -196,23 +239,11 @@ take_event(void *context, const pr_gc_event *event, pr_err *err)
 }
 
 static void
-read_rest(const rec_runtime *runtime, rec_memory *m)
+read_collections(const rec_runtime *runtime, rec_memory *m)
 {
-    /* asyncio's offsets of CPython 3.15.2 */
-    static const rec_asyncio asyncio = {
-        .task = {168, 136, 96, 108, 109, 128, 152},
-        .interp = {10856},
-        .thread = {1024, 1032, 1048}};
-    const rec_layout *l = &runtime->layout;
     rec_gc gc = {0};
-    rec_tasks tasks = {0};
-    if (rec_gc_check(l, NULL) == PR_OK)
-        rec_gc_poll(&gc, l, m, BASE, 0, take_event, NULL, NULL);
-    if (l->gen.iframe == REC_ABSENT)
-        return;
-    for (int running = 0; running < 2; running++)
-        rec_tasks_read(&asyncio, l, m, runtime->address, running, &tasks, NULL);
-    rec_tasks_release(&tasks);
+    if (rec_gc_check(&runtime->layout, NULL) == PR_OK)
+        rec_gc_poll(&gc, &runtime->layout, m, BASE, 0, take_event, NULL, NULL);
 }
 
 /* ---- files ---- */
@@ -265,7 +296,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_objects(&runtime.layout, &memory, &t);
     read_codes(codes, &memory, &t);
     read_threads(&runtime, &memory, codes);
-    read_rest(&runtime, &memory);
+    read_collections(&runtime, &memory);
+    read_dicts(&runtime.layout, &memory, &t);
     rec_codes_free(codes);
     rec_name_table_release(&names);
     return 0;

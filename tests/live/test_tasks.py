@@ -61,6 +61,65 @@ def the_task_of_an_ended_thread_belongs_to_no_thread(python):
 
 
 @each_task_python
+def asynchronous_generators_are_part_of_the_chain(python):
+    with live.Target(python, "awaits.py") as target:
+        named, _ = all_tasks(target)
+    chains = {"async for": ["sleep", "agen", "consumer"],
+              "nested async for": ["sleep", "agen", "outer_agen", "consumer"],
+              "anext": ["sleep", "agen"],
+              "aclose": ["sleep", "agen_with_cleanup"],
+              "fake": []}
+    for name, chain in chains.items():
+        expect(functions(named[name]) == chain, "%s stands in %s", name,
+               functions(named[name]))
+
+
+@each_task_python
+def every_task_is_listed_whatever_its_coroutine_is(python):
+    with live.Target(python, "awaits.py") as target:
+        done = live.succeed(live.PYREC, "--tasks", "--json", "-p", target.pid)
+        told = target.portrait["tasks"]
+    answer = json.loads(done.stdout)
+    names = sorted(task["name"] for task in answer["tasks"])
+    expect(answer["lost"] == 0, "%d are lost", answer["lost"])
+    expect(names == told, "%d tasks of %d", len(names), len(told))
+
+
+@each_task_python
+def a_running_task_has_the_state_of_its_thread(python):
+    with live.Target(python, "awaits.py") as target:
+        live.record(target, "sleeps.bin", "--async", "running", "-r", 100,
+                    seconds=0.5)
+    with live.Target(python, "tasks.py") as target:
+        live.record(target, "works.bin", "--async", "running", "-r", 100,
+                    seconds=0.5)
+    has_gil = "SELECT sum(n) FROM run WHERE status & 1 = %d"
+    sleeps, works = live.Database("sleeps.bin"), live.Database("works.bin")
+    expect(sleeps.samples() and not sleeps.value(has_gil % 1),
+           "a task whose thread sleeps holds the GIL: %s",
+           sleeps.value(has_gil % 1))
+    expect(works.value(has_gil % 1) and not works.value(has_gil % 0),
+           "a task whose thread computes holds no GIL: %s",
+           works.value(has_gil % 0))
+
+
+@each_task_python
+def a_deep_stack_of_tasks_keeps_both_ends_and_says_what_is_left_out(python):
+    limit = 50
+    with live.Target(python, "tasks.py") as target:
+        depth = target.portrait["depth"]
+        live.record(target, "run.bin", "--async", "all", "-r", 50,
+                    "--max-depth", limit, seconds=0.5)
+    profile = live.Database("run.bin")
+    deep = [stack for _, _, stack in profile.stacks() if "deep" in stack]
+    # deep() calls, Event.wait and the marker of the task
+    marker = "<%d frames omitted>" % (depth + 3 - (limit - 1))
+    expect(deep and all(len(stack) == limit and marker in stack and
+                        stack[0] == "deep" and stack[-1] == "Event.wait"
+                        for stack in deep), "%s: %s", marker, deep)
+
+
+@each_task_python
 def recorded_tasks_are_linear_stacks(python):
     with live.Target(python, "tasks.py") as target:
         live.record(target, "run.bin", "--async", "all", "-r", 100, seconds=1)
