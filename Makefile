@@ -19,7 +19,8 @@ VERSION := $(shell sed -n 's/.*PYREC_VERSION "\(.*\)"/\1/p' include/pyrec/versio
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
        -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
        -Wcast-align -Wcast-qual -Wpointer-arith -Wwrite-strings -Wformat=2 \
-       -Wundef -Wvla -Wnull-dereference -Wdouble-promotion -Wswitch-enum
+       -Wundef -Wvla -Wnull-dereference -Wdouble-promotion -Wswitch-enum \
+       -Wno-missing-field-initializers
 ifeq ($(WERROR),1)
 WARN += -Werror
 endif

@@ -207,7 +207,7 @@ verify(const char *path, bool quiet)
     int shown = -1;
     const pr_progress progress = {show_progress, &shown};
     bool show = !quiet && isatty(STDERR_FILENO);
-    pr_code rc = pf_reader_open(path, &reader, &err);
+    pr_code rc = pf_reader_open(path, NULL, &reader, &err);
     if (rc == PR_OK)
         rc = pf_reader_verify(reader, show ? &progress : NULL, &err);
     end_progress(shown);

@@ -15,11 +15,23 @@
 #include <base/base.h>
 #include <pyrec/profile.h>
 
-/* A thread as it is written: `ref` of 5.3. */
+/* A thread or a process as records name it: `ref` of 5.3. */
 typedef struct pf_ref {
     uint64_t tid;
     uint32_t interp;
 } pf_ref;
+
+static inline pf_ref
+pf_ref_of_process(uint32_t process)
+{
+    return (pf_ref){process, PF_REF_PROCESS_INTERP};
+}
+
+static inline bool
+pf_ref_is_process(pf_ref ref)
+{
+    return ref.interp == PF_REF_PROCESS_INTERP;
+}
 
 /* ---- writing ---- */
 

@@ -100,7 +100,7 @@ enum {
     PF_CHECKPOINT_CHECKSUM = 16,   /* u64 */
     PF_CHECKPOINT_NUMBER = 24,     /* u32 */
     PF_CHECKPOINT_BODY_SIZE = 28,  /* u32: decoded */
-    PF_CHECKPOINT_DATA_AT = 32,    /* u64 */
+    PF_CHECKPOINT_FIRST = 32,      /* u64: checksum of checkpoint 0 */
     PF_CHECKPOINT_DATA_SIZE = 40,  /* u64 */
     PF_CHECKPOINT_DATA_CHECK = 48, /* u64 */
     PF_CHECKPOINT_SIZE = 56        /* the body follows */
@@ -119,15 +119,17 @@ enum {
     PF_TYPE_GC = 0x09,
     PF_TYPE_TASKS = 0x0a,
     PF_TYPE_MARKS = 0x0b,
+    PF_TYPE_PROCESSES = 0x0c,
+    PF_TYPE_RATES = 0x0d,
     PF_TYPE_STRINGS = 0x41,
     PF_TYPE_FRAMES = 0x42,
     PF_TYPE_BASES = 0x43,
     PF_TYPE_SPAN = 0x44,
     PF_TYPE_HEADER = 0x45
 };
-#define PF_THREAD_MAIN        1u         /* THREADS flags bit 0 */
-#define PF_REF_PROCESS_TID    0u         /* the ref of the whole process */
-#define PF_REF_PROCESS_INTERP UINT32_MAX /* with this interpreter */
+#define PF_THREAD_MAIN        1u /* THREADS flags bit 0 */
+#define PF_THREAD_IDENTITY    2u /* bit 1: process, thread, interpreter follow */
+#define PF_REF_PROCESS_INTERP UINT32_MAX /* a ref whose thread is a process */
 
 /* 5.5 metadata */
 #define PF_META_KEY_MAX 255 /* bytes; at least one */

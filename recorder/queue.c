@@ -20,22 +20,13 @@ enum {
     PRODUCER_WAIT_MS = 1
 };
 
+/* One kind for each operation of a sink, and the queue's own. */
 typedef enum message_kind {
+#define MESSAGE_KIND(op, params, args) MESSAGE_##op,
+    PR_SINK_MAP(MESSAGE_KIND)
+#undef MESSAGE_KIND
+        MESSAGE_TICK,
     MESSAGE_PAD,
-    MESSAGE_START,
-    MESSAGE_META,
-    MESSAGE_STRING,
-    MESSAGE_FRAME,
-    MESSAGE_THREAD,
-    MESSAGE_RENAME,
-    MESSAGE_LEAVE,
-    MESSAGE_DELTA,
-    MESSAGE_COUNT,
-    MESSAGE_GC,
-    MESSAGE_TASK,
-    MESSAGE_MARK,
-    MESSAGE_STATS,
-    MESSAGE_TICK,
     MESSAGE_FINISH,
     MESSAGE_ABORT
 } message_kind;
@@ -73,6 +64,8 @@ typedef struct queue {
     uint64_t *times; /* the encoder's: the samples of one delta */
     uint8_t *status;
     size_t cap_times, cap_status;
+    pr_pair *pairs; /* the encoder's: metadata of one process */
+    size_t cap_pairs;
 } queue;
 
 static queue *
@@ -191,11 +184,19 @@ put(pr_sink *sink, message_kind kind, const void *part, size_t part_len,
     return commit(q);
 }
 
-static pr_code
-put_start(pr_sink *s, const pr_start *v, pr_err *err)
-{
-    return put(s, MESSAGE_START, v, sizeof *v, NULL, 0, err);
-}
+/* Operations whose only parameter is a struct without pointers. */
+#define PUT_FIXED(op, type)                                         \
+    static pr_code put_##op(pr_sink *s, const type *v, pr_err *err) \
+    {                                                               \
+        return put(s, MESSAGE_##op, v, sizeof *v, NULL, 0, err);    \
+    }
+PUT_FIXED(start, pr_start)
+PUT_FIXED(frame, pr_frame)
+PUT_FIXED(rate, pr_rate)
+PUT_FIXED(count, pr_count)
+PUT_FIXED(gc, pr_gc_event)
+PUT_FIXED(stats, pr_stats)
+#undef PUT_FIXED
 
 static pr_code
 put_meta(pr_sink *s, const char *key, const char *value, size_t len,
@@ -203,7 +204,7 @@ put_meta(pr_sink *s, const char *key, const char *value, size_t len,
 {
     uint64_t lens[2] = {strlen(key) + 1, len};
     uint8_t *p;
-    pr_code code = reserve(queue_of(s), MESSAGE_META,
+    pr_code code = reserve(queue_of(s), MESSAGE_meta,
                            sizeof lens + lens[0] + len, &p, err);
     if (code != PR_OK)
         return code;
@@ -218,19 +219,53 @@ static pr_code
 put_string(pr_sink *s, const char *bytes, size_t len, pr_err *err)
 {
     uint64_t n = len;
-    return put(s, MESSAGE_STRING, &n, sizeof n, bytes, len, err);
+    return put(s, MESSAGE_string, &n, sizeof n, bytes, len, err);
 }
 
-static pr_code
-put_frame(pr_sink *s, const pr_frame *v, pr_err *err)
+static size_t
+text_bytes(const pr_process *v)
 {
-    return put(s, MESSAGE_FRAME, v, sizeof *v, NULL, 0, err);
+    size_t n = v->command.len + v->host.len + v->scope.len;
+    for (uint32_t i = 0; i < v->n_meta; i++)
+        n += v->meta[i].key.len + v->meta[i].value.len;
+    return n;
+}
+
+static uint8_t *
+put_text(uint8_t *p, const pr_text *text)
+{
+    if (text->len)
+        memcpy(p, text->bytes, text->len);
+    return p + text->len;
+}
+
+/* The struct, its pairs, then the bytes of all texts in that order. */
+static pr_code
+put_process(pr_sink *s, const pr_process *v, pr_err *err)
+{
+    size_t pairs = v->n_meta * sizeof *v->meta;
+    uint8_t *p;
+    pr_code code = reserve(queue_of(s), MESSAGE_process,
+                           sizeof *v + pairs + text_bytes(v), &p, err);
+    if (code != PR_OK)
+        return code;
+    memcpy(p, v, sizeof *v);
+    if (pairs)
+        memcpy(p + sizeof *v, v->meta, pairs);
+    p = put_text(p + sizeof *v + pairs, &v->command);
+    p = put_text(p, &v->host);
+    p = put_text(p, &v->scope);
+    for (uint32_t i = 0; i < v->n_meta; i++) {
+        p = put_text(p, &v->meta[i].key);
+        p = put_text(p, &v->meta[i].value);
+    }
+    return commit(queue_of(s));
 }
 
 static pr_code
 put_thread(pr_sink *s, const pr_thread *v, pr_err *err)
 {
-    return put(s, MESSAGE_THREAD, v, sizeof *v, v->name, v->name_len, err);
+    return put(s, MESSAGE_thread, v, sizeof *v, v->name, v->name_len, err);
 }
 
 static pr_code
@@ -238,13 +273,13 @@ put_rename(pr_sink *s, uint32_t thread, const char *name, size_t len,
            pr_err *err)
 {
     uint64_t part[2] = {thread, len};
-    return put(s, MESSAGE_RENAME, part, sizeof part, name, len, err);
+    return put(s, MESSAGE_rename, part, sizeof part, name, len, err);
 }
 
 static pr_code
 put_leave(pr_sink *s, uint32_t thread, pr_err *err)
 {
-    return put(s, MESSAGE_LEAVE, &thread, sizeof thread, NULL, 0, err);
+    return put(s, MESSAGE_leave, &thread, sizeof thread, NULL, 0, err);
 }
 
 /* How many of the samples from i on are one row. */
@@ -278,7 +313,7 @@ put_delta(pr_sink *s, const pr_delta *d, pr_err *err)
     size_t push = d->n_push * sizeof *d->push;
     uint8_t *p;
     pr_code code =
-        reserve(queue_of(s), MESSAGE_DELTA, sizeof part + rows + push, &p, err);
+        reserve(queue_of(s), MESSAGE_delta, sizeof part + rows + push, &p, err);
     if (code != PR_OK)
         return code;
     memcpy(p, &part, sizeof part);
@@ -297,23 +332,11 @@ put_delta(pr_sink *s, const pr_delta *d, pr_err *err)
 }
 
 static pr_code
-put_count(pr_sink *s, const pr_count *v, pr_err *err)
-{
-    return put(s, MESSAGE_COUNT, v, sizeof *v, NULL, 0, err);
-}
-
-static pr_code
-put_gc(pr_sink *s, const pr_gc_event *v, pr_err *err)
-{
-    return put(s, MESSAGE_GC, v, sizeof *v, NULL, 0, err);
-}
-
-static pr_code
 put_task(pr_sink *s, const pr_task *v, pr_err *err)
 {
     size_t parents = v->n_parents * sizeof *v->parent;
     uint8_t *p;
-    pr_code code = reserve(queue_of(s), MESSAGE_TASK,
+    pr_code code = reserve(queue_of(s), MESSAGE_task,
                            sizeof *v + parents + v->name_len, &p, err);
     if (code != PR_OK)
         return code;
@@ -328,13 +351,7 @@ put_task(pr_sink *s, const pr_task *v, pr_err *err)
 static pr_code
 put_mark(pr_sink *s, const pr_mark *v, pr_err *err)
 {
-    return put(s, MESSAGE_MARK, v, sizeof *v, v->text, v->text_len, err);
-}
-
-static pr_code
-put_stats(pr_sink *s, const pr_stats *v, pr_err *err)
-{
-    return put(s, MESSAGE_STATS, v, sizeof *v, NULL, 0, err);
+    return put(s, MESSAGE_mark, v, sizeof *v, v->text, v->text_len, err);
 }
 
 pr_code
@@ -390,6 +407,35 @@ tell_meta(queue *q, const uint8_t *p)
     const char *key = (const char *)p + sizeof lens;
     return PR_SINK_CALL(q->out, meta, key, key + lens[0], (size_t)lens[1],
                         &q->error);
+}
+
+static void
+take_text(pr_text *text, const uint8_t **p)
+{
+    text->bytes = (const char *)*p;
+    *p += text->len;
+}
+
+static pr_code
+tell_process(queue *q, const uint8_t *p)
+{
+    pr_process v;
+    memcpy(&v, p, sizeof v);
+    p += sizeof v;
+    if (!pr_grow(&q->pairs, &q->cap_pairs, v.n_meta, sizeof *q->pairs))
+        return pr_no_memory(&q->error);
+    if (v.n_meta)
+        memcpy(q->pairs, p, v.n_meta * sizeof *q->pairs);
+    p += v.n_meta * sizeof *q->pairs;
+    take_text(&v.command, &p);
+    take_text(&v.host, &p);
+    take_text(&v.scope, &p);
+    for (uint32_t i = 0; i < v.n_meta; i++) {
+        take_text(&q->pairs[i].key, &p);
+        take_text(&q->pairs[i].value, &p);
+    }
+    v.meta = q->pairs;
+    return pr_sink_process(q->out, &v, &q->error);
 }
 
 static pr_code
@@ -455,39 +501,31 @@ tell_tick(queue *q, const uint8_t *p)
     return q->idle ? q->idle(q->out, now_us, &q->error) : PR_OK;
 }
 
-/* Bodies start 8 bytes into 8-aligned messages, so the fixed part of a call
- * without pointers is told from where it lies. */
+/* Bodies start 8 bytes into 8-aligned messages, so a struct without pointers is
+ * passed on from where it lies. */
+#define TELL_FIXED(op, type)                                     \
+    static pr_code tell_##op(queue *q, const uint8_t *p)         \
+    {                                                            \
+        const void *v = p;                                       \
+        return pr_sink_##op(q->out, (const type *)v, &q->error); \
+    }
+TELL_FIXED(start, pr_start)
+TELL_FIXED(frame, pr_frame)
+TELL_FIXED(rate, pr_rate)
+TELL_FIXED(count, pr_count)
+TELL_FIXED(gc, pr_gc_event)
+TELL_FIXED(stats, pr_stats)
+#undef TELL_FIXED
+
 static pr_code
 tell(queue *q, message_kind kind, const uint8_t *p)
 {
-    const void *v = p;
     switch (kind) {
-    case MESSAGE_START:
-        return PR_SINK_CALL(q->out, start, v, &q->error);
-    case MESSAGE_META:
-        return tell_meta(q, p);
-    case MESSAGE_STRING:
-        return tell_string(q, p);
-    case MESSAGE_FRAME:
-        return PR_SINK_CALL(q->out, frame, v, &q->error);
-    case MESSAGE_THREAD:
-        return tell_thread(q, p);
-    case MESSAGE_RENAME:
-        return tell_rename(q, p);
-    case MESSAGE_LEAVE:
-        return tell_leave(q, p);
-    case MESSAGE_DELTA:
-        return tell_delta(q, p);
-    case MESSAGE_COUNT:
-        return PR_SINK_CALL(q->out, count, v, &q->error);
-    case MESSAGE_GC:
-        return PR_SINK_CALL(q->out, gc, v, &q->error);
-    case MESSAGE_TASK:
-        return tell_task(q, p);
-    case MESSAGE_MARK:
-        return tell_mark(q, p);
-    case MESSAGE_STATS:
-        return PR_SINK_CALL(q->out, stats, v, &q->error);
+#define TELL_CASE(op, params, args) \
+    case MESSAGE_##op:              \
+        return tell_##op(q, p);
+        PR_SINK_MAP(TELL_CASE)
+#undef TELL_CASE
     case MESSAGE_TICK:
         return tell_tick(q, p);
     case MESSAGE_PAD:
@@ -566,6 +604,7 @@ release(queue *q)
     sem_destroy(&q->work);
     free(q->times);
     free(q->status);
+    free(q->pairs);
     free(q->ring);
     free(q);
 }
@@ -608,20 +647,10 @@ queue_abort(pr_sink *sink)
 }
 
 static const pr_sink_ops queue_ops = {
-    .start = put_start,
-    .meta = put_meta,
-    .string = put_string,
-    .frame = put_frame,
-    .thread = put_thread,
-    .rename = put_rename,
-    .leave = put_leave,
-    .delta = put_delta,
-    .count = put_count,
-    .gc = put_gc,
-    .task = put_task,
-    .mark = put_mark,
-    .stats = put_stats,
-    .finish = queue_finish,
+#define QUEUE_OP(op, params, args) .op = put_##op,
+    PR_SINK_MAP(QUEUE_OP)
+#undef QUEUE_OP
+        .finish = queue_finish,
     .abort = queue_abort,
 };
 

@@ -20,8 +20,13 @@ typedef struct thread_key {
     uint32_t interp, process;
 } thread_key;
 
+/* A process of an input: inputs of one process share it. */
+typedef struct process_key {
+    uint32_t input_process, index;
+} process_key;
+
 typedef struct count_key {
-    uint32_t thread, kind;
+    uint32_t thread, process, kind;
 } count_key;
 
 /* A counter is cumulative within its input. */
@@ -39,15 +44,15 @@ struct conv_merge {
     uint32_t input; /* from 1; 0: none yet */
     pr_start start;
     pr_strings strings;
-    pr_set frames, threads, counts;
+    pr_set frames, processes, threads, counts;
     uint64_t *last_us; /* [thread] of its last sample */
     size_t cap_last;
     counter *counters; /* [counts.n] */
     size_t cap_counters;
     pr_strings meta_keys;
-    pr_list meta_input;                        /* who told it first */
-    pr_list string_map, frame_map, thread_map; /* of the present input */
-    pr_list push;                              /* scratch */
+    pr_list meta_input; /* who told it first */
+    pr_list string_map, frame_map, process_map, thread_map; /* of this input */
+    pr_list push;                                           /* scratch */
     uint64_t *time;
     size_t cap_time;
     pr_stats stats;
@@ -65,6 +70,13 @@ broken_producer(pr_err *err)
     return PR_FAIL(err, PR_INTERNAL, "a name, frame or thread was not told");
 }
 
+/* In the time of the first input. */
+static uint64_t
+shifted(const conv_merge *m, uint64_t time)
+{
+    return time > UINT64_MAX - m->shift_us ? UINT64_MAX : time + m->shift_us;
+}
+
 /* ---- start ---- */
 
 static void
@@ -74,7 +86,8 @@ end_input(conv_merge *m)
         m->counters[i].before += m->counters[i].now;
         m->counters[i].now = 0;
     }
-    m->string_map.n = m->frame_map.n = m->thread_map.n = 0;
+    m->string_map.n = m->frame_map.n = 0;
+    m->process_map.n = m->thread_map.n = 0;
 }
 
 static pr_code
@@ -150,6 +163,48 @@ merge_meta(pr_sink *sink, const char *key, const char *value, size_t len,
     return PR_SINK_CALL(m->next, meta, key, value, len, err);
 }
 
+/* ---- processes ---- */
+
+static pr_code
+merge_process(pr_sink *sink, const pr_process *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    const process_key key = {m->process, told->index};
+    pr_process process = *told;
+    pr_code rc = pr_set_add(&m->processes, &key, &process.index, err);
+    if (rc == PR_OK && told->index == m->process_map.n)
+        rc = pr_list_add(&m->process_map, process.index, err);
+    return rc ? rc : PR_SINK_CALL(m->next, process, &process, err);
+}
+
+/* Process 0 exists without its emission. */
+static pr_code
+map_process(conv_merge *m, uint32_t *process, pr_err *err)
+{
+    if (m->process_map.n == 0 && *process == 0) {
+        const pr_process unknown = {.python = {m->start.python[0],
+                                               m->start.python[1],
+                                               m->start.python[2]}};
+        pr_code rc = merge_process(&m->sink, &unknown, err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    if (*process >= m->process_map.n)
+        return broken_producer(err);
+    *process = m->process_map.at[*process];
+    return PR_OK;
+}
+
+static pr_code
+merge_rate(pr_sink *sink, const pr_rate *told, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    pr_rate rate = *told;
+    rate.time_us = shifted(m, told->time_us);
+    pr_code rc = map_process(m, &rate.process, err);
+    return rc ? rc : PR_SINK_CALL(m->next, rate, &rate, err);
+}
+
 /* ---- threads ---- */
 
 static pr_code
@@ -184,14 +239,18 @@ merge_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
         if (rc != PR_OK)
             return rc;
     }
-    const thread_key key = {told->tid, told->interp, m->process};
+    pr_thread thread = *told;
+    pr_code rc = map_process(m, &thread.process, err);
+    if (rc != PR_OK)
+        return rc;
+    const thread_key key = {told->tid, told->interp, thread.process};
     size_t before = m->threads.n;
     uint32_t id;
-    pr_code rc = pr_set_add(&m->threads, &key, &id, err);
+    rc = pr_set_add(&m->threads, &key, &id, err);
     if (rc == PR_OK)
         rc = pr_list_add(&m->thread_map, id, err);
     if (rc == PR_OK && m->threads.n > before)
-        return add_thread(m, told, id, err);
+        return add_thread(m, &thread, id, err);
     if (rc == PR_OK && told->name_len)
         return PR_SINK_CALL(m->next, rename, id, told->name, told->name_len,
                             err);
@@ -210,12 +269,6 @@ merge_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
 }
 
 /* ---- samples ---- */
-
-static uint64_t
-shifted(const conv_merge *m, uint64_t time)
-{
-    return time > UINT64_MAX - m->shift_us ? UINT64_MAX : time + m->shift_us;
-}
 
 static pr_code
 map_push(conv_merge *m, pr_delta *delta, pr_err *err)
@@ -259,11 +312,13 @@ merge_delta(pr_sink *sink, const pr_delta *told, pr_err *err)
 
 /* ---- the rest ---- */
 
+/* A thread, or its process if there is none. */
 static pr_code
-map_thread(const conv_merge *m, uint32_t *thread, pr_err *err)
+map_owner(conv_merge *m, uint32_t *thread, uint32_t *process, pr_err *err)
 {
     if (*thread == PR_NO_THREAD)
-        return PR_OK;
+        return map_process(m, process, err);
+    *process = 0;
     if (*thread >= m->thread_map.n)
         return broken_producer(err);
     *thread = m->thread_map.at[*thread];
@@ -275,10 +330,10 @@ merge_count(pr_sink *sink, const pr_count *told, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
     pr_count count = *told;
-    pr_code rc = map_thread(m, &count.thread, err);
+    pr_code rc = map_owner(m, &count.thread, &count.process, err);
     if (rc != PR_OK)
         return rc;
-    const count_key key = {count.thread, count.kind};
+    const count_key key = {count.thread, count.process, count.kind};
     size_t before = m->counts.n;
     uint32_t id;
     rc = pr_set_add(&m->counts, &key, &id, err);
@@ -291,6 +346,7 @@ merge_count(pr_sink *sink, const pr_count *told, pr_err *err)
         m->counters[id] = (counter){0, 0};
     m->counters[id].now = told->value;
     count.value = m->counters[id].before + told->value;
+    count.time_us = shifted(m, told->time_us);
     return PR_SINK_CALL(m->next, count, &count, err);
 }
 
@@ -301,7 +357,8 @@ merge_gc(pr_sink *sink, const pr_gc_event *told, pr_err *err)
     pr_gc_event event = *told;
     event.start_us = shifted(m, told->start_us);
     event.stop_us = shifted(m, told->stop_us);
-    return PR_SINK_CALL(m->next, gc, &event, err);
+    pr_code rc = map_process(m, &event.process, err);
+    return rc ? rc : PR_SINK_CALL(m->next, gc, &event, err);
 }
 
 static pr_code
@@ -309,7 +366,7 @@ merge_task(pr_sink *sink, const pr_task *told, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
     pr_task task = *told;
-    pr_code rc = map_thread(m, &task.thread, err);
+    pr_code rc = map_owner(m, &task.thread, &task.process, err);
     if (rc != PR_OK)
         return rc;
     task.time_us = shifted(m, told->time_us);
@@ -323,7 +380,8 @@ merge_mark(pr_sink *sink, const pr_mark *told, pr_err *err)
     pr_mark mark = *told;
     mark.time_us = shifted(m, told->time_us);
     mark.end_us = shifted(m, told->end_us);
-    return PR_SINK_CALL(m->next, mark, &mark, err);
+    pr_code rc = map_process(m, &mark.process, err);
+    return rc ? rc : PR_SINK_CALL(m->next, mark, &mark, err);
 }
 
 /* Durations add up, rates are means weighted by them; known is what is known
@@ -353,11 +411,13 @@ free_merge(conv_merge *m)
     pr_strings_release(&m->strings);
     pr_strings_release(&m->meta_keys);
     pr_set_release(&m->frames);
+    pr_set_release(&m->processes);
     pr_set_release(&m->threads);
     pr_set_release(&m->counts);
     pr_list_release(&m->meta_input);
     pr_list_release(&m->string_map);
     pr_list_release(&m->frame_map);
+    pr_list_release(&m->process_map);
     pr_list_release(&m->thread_map);
     pr_list_release(&m->push);
     free(m->last_us);
@@ -394,6 +454,8 @@ static const pr_sink_ops merge_ops = {
     .meta = merge_meta,
     .string = merge_string,
     .frame = merge_frame,
+    .process = merge_process,
+    .rate = merge_rate,
     .thread = merge_thread,
     .rename = merge_rename,
     .delta = merge_delta,
@@ -416,6 +478,7 @@ conv_merge_new(pr_sink *next, bool one_namespace, conv_merge **ret, pr_err *err)
     m->next = next;
     m->one_namespace = one_namespace;
     m->frames.size = sizeof(frame_key);
+    m->processes.size = sizeof(process_key);
     m->threads.size = sizeof(thread_key);
     m->counts.size = sizeof(count_key);
     *ret = m;

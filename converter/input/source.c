@@ -124,7 +124,7 @@ conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
     pr_code rc = PR_OK;
     for (; s->n < n && rc == PR_OK; s->n++) {
         item[s->n].path = path[s->n];
-        rc = pf_reader_open(path[s->n], &item[s->n].reader, err);
+        rc = pf_reader_open(path[s->n], NULL, &item[s->n].reader, err);
     }
     if (rc == PR_OK)
         rc = lay_out(s, err);

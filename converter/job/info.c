@@ -150,10 +150,10 @@ pr_code
 conv_info(const char *path, conv_text *text, pr_err *err)
 {
     pf_reader *reader;
-    pr_code rc = pf_reader_open(path, &reader, err);
+    pr_code rc = pf_reader_open(path, NULL, &reader, err);
     if (rc != PR_OK)
         return rc;
-    pr_sink sink = {&nothing};
+    pr_sink sink = {&nothing, NULL};
     pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
     rc = pf_reader_replay(reader, &opts, &sink, NULL, err);
     if (rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED) {

@@ -29,26 +29,9 @@ const char *
 conv_count_name(uint32_t kind)
 {
     static const char *const names[PR_COUNT_KINDS] = {
-        [PR_COUNT_PROVEN] = "proven",
-        [PR_COUNT_SLEEPING] = "sleeping",
-        [PR_COUNT_UNPROVEN] = "unproven",
-        [PR_COUNT_STOPPED] = "stopped",
-        [PR_COUNT_LOST_TORN] = "lost_torn",
-        [PR_COUNT_LOST_MOVED] = "lost_moved",
-        [PR_COUNT_LOST_MEMORY] = "lost_memory",
-        [PR_COUNT_LOST_GONE] = "lost_gone",
-        [PR_COUNT_LOST_OTHER] = "lost_other",
-        [PR_COUNT_TICKS] = "ticks",
-        [PR_COUNT_MISSED] = "missed",
-        [PR_COUNT_LATE] = "late",
-        [PR_COUNT_MISSED_QUEUE] = "missed_queue",
-        [PR_COUNT_RETRIES] = "retries",
-        [PR_COUNT_HOPS] = "hops",
-        [PR_COUNT_TRUNCATED] = "truncated",
-        [PR_COUNT_DEGRADED] = "degraded",
-        [PR_COUNT_GC_LOST] = "gc_lost",
-        [PR_COUNT_CHILDREN] = "children",
-        [PR_COUNT_CHILDREN_GONE] = "children_gone",
+#define COUNT_NAME(name, value, text) [PR_COUNT_##name] = (text),
+        PR_COUNT_MAP(COUNT_NAME)
+#undef COUNT_NAME
     };
     return kind < PR_COUNT_KINDS ? names[kind] : NULL;
 }

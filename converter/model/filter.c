@@ -20,7 +20,6 @@ typedef struct thread_stack {
 
 typedef struct filter {
     pr_sink sink;
-    pr_sink *next;
     uint8_t *string_hidden, *frame_hidden;
     size_t n_strings, cap_strings, n_frames, cap_frames;
     bool any; /* a frame is hidden */
@@ -50,7 +49,7 @@ filter_string(pr_sink *sink, const char *bytes, size_t len, pr_err *err)
     if (!pr_grow(&f->string_hidden, &f->cap_strings, f->n_strings + 1, 1))
         return pr_no_memory(err);
     f->string_hidden[f->n_strings++] = is_internal(bytes, len);
-    return PR_SINK_CALL(f->next, string, bytes, len, err);
+    return PR_SINK_CALL(f->sink.next, string, bytes, len, err);
 }
 
 static pr_code
@@ -62,7 +61,7 @@ filter_frame(pr_sink *sink, const pr_frame *frame, pr_err *err)
     bool hidden = frame->file < f->n_strings && f->string_hidden[frame->file];
     f->frame_hidden[f->n_frames++] = hidden;
     f->any = f->any || hidden;
-    return PR_SINK_CALL(f->next, frame, frame, err);
+    return PR_SINK_CALL(f->sink.next, frame, frame, err);
 }
 
 static pr_code
@@ -73,7 +72,7 @@ filter_thread(pr_sink *sink, const pr_thread *thread, pr_err *err)
                  sizeof *f->threads))
         return pr_no_memory(err);
     f->threads[f->n_threads++] = (thread_stack){0};
-    return PR_SINK_CALL(f->next, thread, thread, err);
+    return PR_SINK_CALL(f->sink.next, thread, thread, err);
 }
 
 /* shown[0 .. depth + n_push] exists, and is right up to the present depth. */
@@ -130,59 +129,7 @@ filter_delta(pr_sink *sink, const pr_delta *told, pr_err *err)
             return rc;
     }
     stack->depth = told->keep + (size_t)told->n_push;
-    return PR_SINK_CALL(f->next, delta, &delta, err);
-}
-
-/* ---- what only passes through ---- */
-
-static pr_code
-filter_start(pr_sink *sink, const pr_start *start, pr_err *err)
-{
-    return PR_SINK_CALL(filter_of(sink)->next, start, start, err);
-}
-
-static pr_code
-filter_meta(pr_sink *sink, const char *key, const char *value, size_t len,
-            pr_err *err)
-{
-    return PR_SINK_CALL(filter_of(sink)->next, meta, key, value, len, err);
-}
-
-static pr_code
-filter_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
-              pr_err *err)
-{
-    return PR_SINK_CALL(filter_of(sink)->next, rename, thread, name, len, err);
-}
-
-static pr_code
-filter_count(pr_sink *sink, const pr_count *count, pr_err *err)
-{
-    return PR_SINK_CALL(filter_of(sink)->next, count, count, err);
-}
-
-static pr_code
-filter_gc(pr_sink *sink, const pr_gc_event *event, pr_err *err)
-{
-    return PR_SINK_CALL(filter_of(sink)->next, gc, event, err);
-}
-
-static pr_code
-filter_task(pr_sink *sink, const pr_task *task, pr_err *err)
-{
-    return PR_SINK_CALL(filter_of(sink)->next, task, task, err);
-}
-
-static pr_code
-filter_mark(pr_sink *sink, const pr_mark *mark, pr_err *err)
-{
-    return PR_SINK_CALL(filter_of(sink)->next, mark, mark, err);
-}
-
-static pr_code
-filter_stats(pr_sink *sink, const pr_stats *stats, pr_err *err)
-{
-    return PR_SINK_CALL(filter_of(sink)->next, stats, stats, err);
+    return PR_SINK_CALL(f->sink.next, delta, &delta, err);
 }
 
 static void
@@ -200,7 +147,7 @@ free_filter(filter *f)
 static pr_code
 filter_finish(pr_sink *sink, pr_err *err)
 {
-    pr_sink *next = filter_of(sink)->next;
+    pr_sink *next = sink->next;
     free_filter(filter_of(sink));
     return next->ops->finish(next, err);
 }
@@ -208,24 +155,16 @@ filter_finish(pr_sink *sink, pr_err *err)
 static void
 filter_abort(pr_sink *sink)
 {
-    pr_sink *next = filter_of(sink)->next;
+    pr_sink *next = sink->next;
     free_filter(filter_of(sink));
     next->ops->abort(next);
 }
 
 static const pr_sink_ops filter_ops = {
-    .start = filter_start,
-    .meta = filter_meta,
     .string = filter_string,
     .frame = filter_frame,
     .thread = filter_thread,
-    .rename = filter_rename,
     .delta = filter_delta,
-    .count = filter_count,
-    .gc = filter_gc,
-    .task = filter_task,
-    .mark = filter_mark,
-    .stats = filter_stats,
     .finish = filter_finish,
     .abort = filter_abort,
 };
@@ -237,7 +176,7 @@ conv_filter_new(pr_sink *next, pr_sink **ret, pr_err *err)
     if (!f)
         return pr_no_memory(err);
     f->sink.ops = &filter_ops;
-    f->next = next;
+    f->sink.next = next;
     *ret = &f->sink;
     return PR_OK;
 }

@@ -68,7 +68,8 @@ pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
         return code;
     pf_checkpoint c = {
         .number = pf_load_u32(frame + PF_CHECKPOINT_NUMBER, swapped),
-        .data_at = pf_load_u64(frame + PF_CHECKPOINT_DATA_AT, swapped),
+        .first_check = pf_load_u64(frame + PF_CHECKPOINT_FIRST, swapped),
+        .check = pf_load_u64(frame + PF_CHECKPOINT_CHECKSUM, swapped),
         .data_size = pf_load_u64(frame + PF_CHECKPOINT_DATA_SIZE, swapped),
         .data_check = pf_load_u64(frame + PF_CHECKPOINT_DATA_CHECK, swapped),
         .stored = frame + PF_CHECKPOINT_SIZE,
@@ -232,12 +233,102 @@ walk_threads(walk *w, pf_cur *c)
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
         pf_ref ref;
         uint8_t flags;
-        const char *name;
-        size_t len;
+        pr_thread t = {0};
         if (!get_ref(c, &ref) || !pf_get_u8(c, &flags) ||
-            !pf_get_string(c, &name, &len))
+            !pf_get_string(c, &t.name, &t.name_len))
             break;
-        code = TELL(w, thread, ref, flags, name, len);
+        t.tid = ref.tid;
+        t.interp = ref.interp;
+        if (flags & PF_THREAD_IDENTITY &&
+            (!pf_get_varint32(c, &t.process) || !pf_get_varint(c, &t.tid) ||
+             !pf_get_varint32(c, &t.interp)))
+            break;
+        t.is_main = flags & PF_THREAD_MAIN;
+        code = TELL(w, thread, ref, &t);
+    }
+    return code;
+}
+
+static bool
+get_text(pf_cur *c, pr_text *ret)
+{
+    return pf_get_string(c, &ret->bytes, &ret->len);
+}
+
+/* A process's metadata into an array that lives as long as the call. */
+static bool
+get_pairs(pf_cur *c, pr_pair **pair, size_t *cap, pr_process *p,
+          bool *no_memory)
+{
+    uint64_t n;
+    if (!pf_get_count(c, 2, &n))
+        return false;
+    if (n > UINT32_MAX || !pr_grow(pair, cap, (size_t)n, sizeof **pair)) {
+        *no_memory = true;
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!get_text(c, &(*pair)[i].key) || !get_text(c, &(*pair)[i].value))
+            return false;
+    p->meta = *pair;
+    p->n_meta = (uint32_t)n;
+    return true;
+}
+
+static bool
+get_process(pf_cur *c, pr_process *ret)
+{
+    pr_process p = {0};
+    if (!pf_get_varint32(c, &p.index) || !pf_get_varint(c, &p.pid) ||
+        !pf_get_varint(c, &p.parent) || !pf_get_varint(c, &p.start_us) ||
+        !pf_get_varint(c, &p.end_us))
+        return false;
+    const uint8_t *python = pf_get_bytes(c, sizeof p.python);
+    if (!python || !get_text(c, &p.command) || !get_text(c, &p.host) ||
+        !get_text(c, &p.scope))
+        return false;
+    memcpy(p.python, python, sizeof p.python);
+    *ret = p;
+    return true;
+}
+
+static pr_code
+walk_processes(walk *w, pf_cur *c)
+{
+    uint64_t n = 0;
+    pr_pair *pair = NULL;
+    size_t cap = 0;
+    bool no_memory = false;
+    pr_code code = PR_OK;
+    pf_get_count(c, 12, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        pr_process p;
+        if (!get_process(c, &p) || !get_pairs(c, &pair, &cap, &p, &no_memory))
+            break;
+        code = TELL(w, process, &p);
+    }
+    free(pair);
+    if (no_memory)
+        return pr_no_memory(w->err);
+    return code;
+}
+
+static pr_code
+walk_rates(walk *w, pf_cur *c)
+{
+    uint64_t n = 0;
+    pr_code code = PR_OK;
+    pf_get_count(c, 3, &n);
+    for (uint64_t i = 0; i < n && code == PR_OK; i++) {
+        pr_rate r;
+        const uint8_t *start = c->p;
+        if (!pf_get_varint32(c, &r.process) || !pf_get_varint(c, &r.time_us) ||
+            !pf_get_varint(c, &r.interval_us))
+            break;
+        if (r.interval_us == 0)
+            pf_refuse(c, start);
+        else
+            code = TELL(w, rate, &r);
     }
     return code;
 }
@@ -264,10 +355,11 @@ walk_counts(walk *w, pf_cur *c)
 {
     uint64_t n = 0;
     pr_code code = PR_OK;
-    pf_get_count(c, 4, &n);
+    pr_count count = {.thread = PR_NO_THREAD};
+    if (!pf_get_varint(c, &count.time_us) || !pf_get_count(c, 4, &n))
+        return PR_OK;
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
         pf_ref ref;
-        pr_count count = {PR_NO_THREAD, 0, 0};
         if (!get_ref(c, &ref) || !pf_get_varint32(c, &count.kind) ||
             !pf_get_varint(c, &count.value))
             break;
@@ -281,10 +373,10 @@ walk_gc(walk *w, pf_cur *c)
 {
     uint64_t n = 0;
     pr_code code = PR_OK;
-    pf_get_count(c, 10, &n);
+    pf_get_count(c, 11, &n);
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
         pr_gc_event e;
-        if (!pf_get_varint32(c, &e.interp) ||
+        if (!pf_get_varint32(c, &e.process) || !pf_get_varint32(c, &e.interp) ||
             !pf_get_varint32(c, &e.generation) ||
             !pf_get_varint(c, &e.start_us) || !pf_get_varint(c, &e.stop_us) ||
             !pf_get_varint(c, &e.collections) ||
@@ -348,11 +440,11 @@ walk_marks(walk *w, pf_cur *c)
 {
     uint64_t n = 0;
     pr_code code = PR_OK;
-    pf_get_count(c, 4, &n);
+    pf_get_count(c, 5, &n);
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
         pr_mark m;
-        if (!pf_get_varint32(c, &m.kind) || !pf_get_varint(c, &m.time_us) ||
-            !pf_get_varint(c, &m.end_us) ||
+        if (!pf_get_varint32(c, &m.process) || !pf_get_varint32(c, &m.kind) ||
+            !pf_get_varint(c, &m.time_us) || !pf_get_varint(c, &m.end_us) ||
             !pf_get_string(c, &m.text, &m.text_len))
             break;
         code = TELL(w, mark, &m);
@@ -371,7 +463,8 @@ static const record_type record_types[] = {
     {PF_TYPE_SPAN, walk_span},     {PF_TYPE_THREADS, walk_threads},
     {PF_TYPE_META, walk_meta},     {PF_TYPE_COUNTS, walk_counts},
     {PF_TYPE_GC, walk_gc},         {PF_TYPE_TASKS, walk_tasks},
-    {PF_TYPE_MARKS, walk_marks},
+    {PF_TYPE_MARKS, walk_marks},   {PF_TYPE_PROCESSES, walk_processes},
+    {PF_TYPE_RATES, walk_rates},
 };
 
 static pr_code

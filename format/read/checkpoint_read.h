@@ -10,7 +10,9 @@
 /* What a checkpoint says of itself; `stored` is borrowed from its frame. */
 typedef struct pf_checkpoint {
     uint32_t number;
-    uint64_t data_at, data_size, data_check;
+    uint64_t first_check; /* checksum of checkpoint 0; 0 in itself */
+    uint64_t data_size, data_check;
+    uint64_t check; /* of this frame */
     const uint8_t *stored;
     size_t stored_size;
     size_t body_size; /* decoded */
@@ -32,12 +34,6 @@ pr_code pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
 pr_code pf_checkpoint_body(const pf_checkpoint *checkpoint, bool swapped,
                            pf_buf *scratch, pf_cur *ret, pr_err *err);
 
-static inline bool
-pf_ref_is_process(pf_ref ref)
-{
-    return ref.tid == PF_REF_PROCESS_TID && ref.interp == PF_REF_PROCESS_INTERP;
-}
-
 /* SPAN */
 typedef struct pf_span {
     uint64_t first_us, last_us;
@@ -54,8 +50,9 @@ typedef struct pf_checkpoint_ops {
     pr_code (*base)(void *, pf_ref, uint64_t base_us, pr_err *);
     pr_code (*span)(void *, const pf_span *, pr_err *);
     pr_code (*header)(void *, const uint8_t *bytes, pr_err *);
-    pr_code (*thread)(void *, pf_ref, uint8_t flags, const char *, size_t,
-                      pr_err *);
+    pr_code (*process)(void *, const pr_process *, pr_err *);
+    pr_code (*thread)(void *, pf_ref, const pr_thread *, pr_err *);
+    pr_code (*rate)(void *, const pr_rate *, pr_err *);
     pr_code (*meta)(void *, const char *key, size_t key_len, const char *value,
                     size_t value_len, pr_err *);
     pr_code (*count)(void *, pf_ref, const pr_count *, pr_err *);

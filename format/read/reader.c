@@ -89,14 +89,55 @@ mode_of(uint32_t capture)
                                                      : (pr_mode)(mode - 1);
 }
 
+/* The decimal number of a key; 0: there is none. */
+static uint64_t
+number_of_meta(const pf_reader *r, const char *key)
+{
+    const char *text = pf_names_meta_find(&r->names, key);
+    uint64_t value = 0;
+    for (; text && *text; text++) {
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (digit > 9 || value > (UINT64_MAX - digit) / 10)
+            return 0;
+        value = value * 10 + digit;
+    }
+    return value;
+}
+
+static pr_text
+text_of_meta(const pf_reader *r, const char *key)
+{
+    const char *text = pf_names_meta_find(&r->names, key);
+    return (pr_text){text ? text : "", text ? strlen(text) : 0};
+}
+
+/* A file of one process describes it by its metadata (5.5). */
+static void
+describe_process(pf_reader *r)
+{
+    pf_process *first = &r->names.processes.at[0];
+    if (first->recorded)
+        return;
+    first->described = (pr_process){
+        .pid = number_of_meta(r, "pid"),
+        .parent = number_of_meta(r, "process.parent"),
+        .start_us = number_of_meta(r, "process.start_us"),
+        .end_us = number_of_meta(r, "process.end_us"),
+        .command = text_of_meta(r, "command"),
+        .host = text_of_meta(r, "host"),
+        .scope = text_of_meta(r, "process.scope"),
+    };
+    memcpy(first->described.python, r->header.python,
+           sizeof first->described.python);
+}
+
 static pr_start
 start_of(const pf_reader *r)
 {
     const pf_header *h = &r->header;
-    const char *wall = pf_names_meta_find(&r->names, "wall_us");
     pr_start start = {
         .start_us = h->start_us,
-        .wall_us = wall ? strtoull(wall, NULL, 10) : 0,
+        .wall_us = number_of_meta(r, PF_META_WALL),
         /* a nominal distance of 0 says nothing, and nobody may divide by it */
         .interval_us = h->interval_us ? h->interval_us : 1,
         .mode = mode_of(h->capture),
@@ -163,6 +204,7 @@ fill_info(pf_reader *r)
 {
     pf_info *info = &r->info;
     info->start = start_of(r);
+    describe_process(r);
     info->stats = r->footer.stats;
     info->file_bytes = r->in.size;
     info->swapped = r->swapped;
@@ -179,13 +221,17 @@ fill_info(pf_reader *r)
 /* ---- the interface ---- */
 
 pr_code
-pf_reader_open(const char *path, pf_reader **ret, pr_err *err)
+pf_reader_open(const char *path, const pf_reader_opts *opts, pf_reader **ret,
+               pr_err *err)
 {
+    (void)opts;
     pf_reader *r = calloc(1, sizeof *r);
     if (!r)
         return pr_no_memory(err);
     r->in.fd = -1;
-    pr_code code = pf_input_open(path, &r->in, err);
+    pr_code code = pf_processes_init(&r->names.processes, err);
+    if (code == PR_OK)
+        code = pf_input_open(path, &r->in, err);
     if (code == PR_OK) {
         code = open_parts(r, err);
         if (code != PR_IO) /* which names the file itself */
@@ -228,6 +274,13 @@ pf_reader_meta(const pf_reader *r, size_t i, const char **ret_value,
     *ret_value = r->names.meta[i].value;
     *ret_len = r->names.meta[i].value_len;
     return r->names.meta[i].key;
+}
+
+const pr_process *
+pf_reader_process(const pf_reader *r, size_t i)
+{
+    const pf_processes *processes = &r->names.processes;
+    return i < processes->n ? &processes->at[i].described : NULL;
 }
 
 const pr_count *

@@ -35,6 +35,8 @@ struct pf_reader {
     pf_names names;
 
     /* a file with checkpoints */
+    uint64_t family; /* checksum of its first one */
+    bool family_known;
     pf_segment *segment;
     size_t n_segments, segment_cap;
     pf_index index;    /* of a finished one; its segments moved to `segment` */

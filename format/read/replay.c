@@ -48,9 +48,15 @@ tell_meta(const replay *p, pr_err *err)
 static pr_code
 tell_names(replay *p, pr_err *err)
 {
+    const pf_names *names = &p->r->names;
     pr_code code = PR_SINK_CALL(p->sink, start, &p->r->info.start, err);
     if (code == PR_OK)
         code = tell_meta(p, err);
+    const pf_processes *processes = &names->processes;
+    for (size_t i = 0; i < processes->n && code == PR_OK; i++)
+        code = pr_sink_process(p->sink, &processes->at[i].described, err);
+    for (size_t i = 0; i < names->n_rates && code == PR_OK; i++)
+        code = pr_sink_rate(p->sink, &names->rate[i], err);
     if (code == PR_OK)
         code = pf_symbols_tell(&p->r->names.symbols, p->sink, err);
     if (!p->r->info.has_checkpoints)
@@ -69,6 +75,27 @@ thread_of_ref(const replay *p, pf_ref ref)
 {
     return pf_ref_is_process(ref) ? PR_NO_THREAD
                                   : pf_names_find_thread(&p->r->names, ref);
+}
+
+/* The process of the file by arrival; every one was seen at open. */
+static pr_code
+find_process(replay *p, uint64_t file_index, uint32_t *ret, pr_err *err)
+{
+    pf_ref ref = {file_index, PF_REF_PROCESS_INTERP};
+    return pf_names_process_of(&p->r->names, ref, ret, err);
+}
+
+static pr_code
+find_owner(replay *p, pf_ref ref, uint32_t *ret_thread, uint32_t *ret_process,
+           pr_err *err)
+{
+    *ret_thread = thread_of_ref(p, ref);
+    if (*ret_thread != PR_NO_THREAD) {
+        *ret_process = p->r->names.thread[*ret_thread].process;
+        return PR_OK;
+    }
+    return pf_ref_is_process(ref) ? find_process(p, ref.tid, ret_process, err)
+                                  : PR_OK;
 }
 
 static bool
@@ -91,8 +118,10 @@ tell_count(void *context, pf_ref ref, const pr_count *count, pr_err *err)
 {
     replay *p = context;
     pr_count told = *count;
-    told.thread = thread_of_ref(p, ref);
-    pr_code code = PR_SINK_CALL(p->sink, count, &told, err);
+    pr_code code = find_owner(p, ref, &told.thread, &told.process, err);
+    if (code != PR_OK)
+        return code;
+    code = PR_SINK_CALL(p->sink, count, &told, err);
     p->decoder.sink_failed = code != PR_OK;
     return code;
 }
@@ -101,9 +130,13 @@ static pr_code
 tell_gc(void *context, const pr_gc_event *event, pr_err *err)
 {
     replay *p = context;
+    pr_gc_event told = *event;
     if (!is_wanted(p, event->start_us, event->stop_us))
         return PR_OK;
-    pr_code code = PR_SINK_CALL(p->sink, gc, event, err);
+    pr_code code = find_process(p, event->process, &told.process, err);
+    if (code != PR_OK)
+        return code;
+    code = PR_SINK_CALL(p->sink, gc, &told, err);
     p->decoder.sink_failed = code != PR_OK;
     return code;
 }
@@ -113,8 +146,10 @@ tell_task(void *context, pf_ref ref, const pr_task *task, pr_err *err)
 {
     replay *p = context;
     pr_task told = *task;
-    told.thread = thread_of_ref(p, ref);
-    pr_code code = PR_SINK_CALL(p->sink, task, &told, err);
+    pr_code code = find_owner(p, ref, &told.thread, &told.process, err);
+    if (code != PR_OK)
+        return code;
+    code = PR_SINK_CALL(p->sink, task, &told, err);
     p->decoder.sink_failed = code != PR_OK;
     return code;
 }
@@ -123,9 +158,13 @@ static pr_code
 tell_mark(void *context, const pr_mark *mark, pr_err *err)
 {
     replay *p = context;
+    pr_mark told = *mark;
     if (!is_wanted(p, mark->time_us, mark->end_us))
         return PR_OK;
-    pr_code code = PR_SINK_CALL(p->sink, mark, mark, err);
+    pr_code code = find_process(p, mark->process, &told.process, err);
+    if (code != PR_OK)
+        return code;
+    code = PR_SINK_CALL(p->sink, mark, &told, err);
     p->decoder.sink_failed = code != PR_OK;
     return code;
 }
@@ -371,7 +410,7 @@ pr_code
 pf_reader_verify(pf_reader *r, const pr_progress *progress, pr_err *err)
 {
     static const pr_sink_ops nothing = {.start = NULL};
-    pr_sink sink = {&nothing};
+    pr_sink sink = {&nothing, NULL};
     pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
     if (progress)
         opts.progress = *progress;

@@ -116,9 +116,8 @@ take(pf_search *s, uint64_t at, uint64_t data_from, pf_found *ret, pr_err *err)
     code = pf_checkpoint_check(s->frame.p, (size_t)size, s->swapped, &c, &why);
     if (code == PR_NEWER || code == PR_NOMEM)
         return PR_FAIL_AT(err, code, at, "%s", why.what);
-    if (code == PR_OK && c.data_at >= data_from && c.data_at <= at &&
-        c.data_size == at - c.data_at) {
-        *ret = (pf_found){at, size, c.data_at, c.data_size};
+    if (code == PR_OK && at >= data_from && c.data_size <= at - data_from) {
+        *ret = (pf_found){at, size, at - c.data_size, c.data_size};
         return PR_OK;
     }
     s->damaged |= code != PR_OK;

@@ -58,11 +58,35 @@ static const pf_checkpoint_ops summary_ops = {
     .header = see_header,
 };
 
+/* Every process that a record names is emitted before the samples. */
+static pr_code
+see_process(pf_names *names, uint32_t file_index, pr_err *err)
+{
+    uint32_t process;
+    return pf_processes_add(&names->processes, file_index, &process, err);
+}
+
+static pr_code
+see_gc(void *names, const pr_gc_event *event, pr_err *err)
+{
+    return see_process(names, event->process, err);
+}
+
+static pr_code
+see_mark(void *names, const pr_mark *mark, pr_err *err)
+{
+    return see_process(names, mark->process, err);
+}
+
 static const pf_checkpoint_ops names_ops = {
     .string = pf_names_string,
     .frame = pf_names_frame,
     .base = pf_names_base,
+    .process = pf_names_process,
     .thread = pf_names_thread,
+    .rate = pf_names_rate,
+    .gc = see_gc,
+    .mark = see_mark,
     .meta = pf_names_meta,
     .count = pf_names_count,
 };
@@ -83,6 +107,17 @@ read_body(pf_reader *r, const pf_checkpoint *c, pf_buf *scratch, summary *ret,
         return PR_FAIL(err, PR_DAMAGED, "the checkpoint has no %s",
                        ret->has_span ? "HEADER" : "SPAN");
     return pf_checkpoint_walk(body, &names_ops, &r->names, err);
+}
+
+/* All checkpoints of a file know the first one's checksum. */
+static bool
+is_family(pf_reader *r, const pf_checkpoint *c)
+{
+    uint64_t family = c->number == 0 ? c->check : c->first_check;
+    if (!r->family_known)
+        r->family = family;
+    r->family_known = true;
+    return r->family == family && (c->number != 0 || c->first_check == 0);
 }
 
 /* The checkpoint of a segment whose place is known. */
@@ -106,8 +141,7 @@ read_checkpoint(pf_reader *r, const pf_segment *s, uint32_t *ret_number,
         pf_input_read(&r->in, s->data_at + s->data_size, frame, size, err);
     if (code == PR_OK)
         code = pf_checkpoint_check(frame, size, r->swapped, &c, err);
-    if (code == PR_OK &&
-        (c.data_at != s->data_at || c.data_size != s->data_size))
+    if (code == PR_OK && (c.data_size != s->data_size || !is_family(r, &c)))
         code = PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint belongs to another segment");
     if (code == PR_OK)

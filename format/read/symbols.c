@@ -29,6 +29,8 @@ pf_names_release(pf_names *names)
     free(names->thread);
     pr_table_release(&names->thread_table);
     free(names->thread_text.p);
+    pf_processes_release(&names->processes);
+    free(names->rate);
     for (size_t i = 0; i < names->n_meta; i++)
         free(names->meta[i].key);
     free(names->meta);
@@ -297,7 +299,7 @@ same_thread(const void *context, uint32_t value)
 {
     const thread_key *key = context;
     const pf_thread *t = &key->thread[value];
-    return t->tid == key->ref.tid && t->interp == key->ref.interp;
+    return t->ref.tid == key->ref.tid && t->ref.interp == key->ref.interp;
 }
 
 static uint64_t
@@ -324,7 +326,8 @@ pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret, pr_err *err)
                      sizeof *names->thread) ||
             !pr_table_insert(&names->thread_table, hash_ref(ref), (uint32_t)n))
             return pr_no_memory(err);
-        names->thread[n] = (pf_thread){.tid = ref.tid, .interp = ref.interp};
+        names->thread[n] =
+            (pf_thread){.ref = ref, .tid = ref.tid, .interp = ref.interp};
         names->n_threads++;
         at = (uint32_t)n;
     }
@@ -333,23 +336,60 @@ pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret, pr_err *err)
 }
 
 pr_code
-pf_names_thread(void *context, pf_ref ref, uint8_t flags, const char *name,
-                size_t len, pr_err *err)
+pf_names_thread(void *context, pf_ref ref, const pr_thread *record, pr_err *err)
 {
     pf_names *names = context;
-    uint32_t at;
+    uint32_t at, process;
     pr_code code = pf_names_add_thread(names, ref, &at, err);
+    if (code == PR_OK)
+        code =
+            pf_processes_add(&names->processes, record->process, &process, err);
     if (code != PR_OK)
         return code;
     pf_thread *thread = &names->thread[at];
     size_t name_at = names->thread_text.n;
-    pf_buf_bytes(&names->thread_text, name, len);
+    pf_buf_bytes(&names->thread_text, record->name, record->name_len);
     if (names->thread_text.failed)
         return pr_no_memory(err);
-    thread->is_main = flags & PF_THREAD_MAIN;
+    thread->tid = record->tid;
+    thread->interp = record->interp;
+    thread->process = process;
+    thread->is_main = record->is_main;
     thread->name_at = name_at;
-    thread->name_len = len;
+    thread->name_len = record->name_len;
     return PR_OK;
+}
+
+pr_code
+pf_names_process(void *context, const pr_process *record, pr_err *err)
+{
+    pf_names *names = context;
+    return pf_processes_describe(&names->processes, record, err);
+}
+
+pr_code
+pf_names_rate(void *context, const pr_rate *record, pr_err *err)
+{
+    pf_names *names = context;
+    pr_rate rate = *record;
+    pr_code code = pf_processes_add(&names->processes, record->process,
+                                    &rate.process, err);
+    if (code != PR_OK)
+        return code;
+    if (!pr_grow(&names->rate, &names->rate_cap, names->n_rates + 1,
+                 sizeof *names->rate))
+        return pr_no_memory(err);
+    names->rate[names->n_rates++] = rate;
+    return PR_OK;
+}
+
+pr_code
+pf_names_process_of(pf_names *names, pf_ref ref, uint32_t *ret, pr_err *err)
+{
+    if (ref.tid >= PF_REF_PROCESS_INTERP)
+        return PR_FAIL(err, PR_DAMAGED,
+                       "process %" PRIu64 " is beyond the limit", ref.tid);
+    return pf_processes_add(&names->processes, (uint32_t)ref.tid, ret, err);
 }
 
 pr_code
@@ -372,7 +412,8 @@ pf_names_tell_thread(const pf_names *names, uint32_t thread, pr_sink *sink,
     const char *name = "";
     if (t->name_len)
         name = (const char *)names->thread_text.p + t->name_at;
-    pr_thread told = {t->tid, t->interp, t->is_main, name, t->name_len};
+    pr_thread told = {t->tid, t->interp,   t->is_main,
+                      name,   t->name_len, t->process};
     return PR_SINK_CALL(sink, thread, &told, err);
 }
 
@@ -449,16 +490,23 @@ pf_names_meta_find(const pf_names *names, const char *key)
 /* ---- counters ---- */
 
 typedef struct count_key {
-    const pr_count *count;
-    uint32_t thread, kind;
+    const pr_count *count, *wanted;
 } count_key;
 
 static bool
 same_count(const void *context, uint32_t value)
 {
     const count_key *key = context;
-    const pr_count *c = &key->count[value];
-    return c->thread == key->thread && c->kind == key->kind;
+    const pr_count *c = &key->count[value], *wanted = key->wanted;
+    return c->thread == wanted->thread && c->process == wanted->process &&
+           c->kind == wanted->kind;
+}
+
+static uint64_t
+hash_count(const pr_count *c)
+{
+    return pr_mix64(((uint64_t)c->thread << 32 | c->process) ^
+                    pr_mix64(c->kind));
 }
 
 pr_code
@@ -466,16 +514,16 @@ pf_names_count(void *context, pf_ref ref, const pr_count *told, pr_err *err)
 {
     pf_names *names = context;
     pr_count count = *told;
-    if (!pf_ref_is_process(ref)) {
-        pr_code code = pf_names_add_thread(names, ref, &count.thread, err);
-        if (code != PR_OK)
-            return code;
-    }
-    count_key key = {names->count, count.thread, count.kind};
-    uint64_t hash = pr_mix64((uint64_t)count.thread << 32 | count.kind);
+    pr_code code = pf_ref_is_process(ref)
+                       ? pf_names_process_of(names, ref, &count.process, err)
+                       : pf_names_add_thread(names, ref, &count.thread, err);
+    if (code != PR_OK)
+        return code;
+    count_key key = {names->count, &count};
+    uint64_t hash = hash_count(&count);
     uint32_t at = pr_table_find(&names->count_table, hash, same_count, &key);
     if (at != PR_TABLE_NONE) {
-        names->count[at].value = count.value;
+        names->count[at] = count;
         return PR_OK;
     }
     size_t n = names->n_counts;

@@ -10,6 +10,7 @@
 #define FORMAT_READ_SYMBOLS_H
 
 #include "format/read/checkpoint_read.h"
+#include "format/read/process_table.h"
 #include <pyrec/sink.h>
 
 typedef struct pf_id_range {
@@ -35,8 +36,10 @@ typedef struct pf_symbols {
 } pf_symbols;
 
 typedef struct pf_thread {
+    pf_ref ref; /* as records name it */
     uint64_t tid;
     uint32_t interp;
+    uint32_t process; /* by arrival */
     bool is_main;
     bool sampled;   /* a checkpoint names records of it */
     size_t name_at; /* in pf_names.thread_text */
@@ -57,6 +60,11 @@ typedef struct pf_names {
     pr_table thread_table;
     pf_buf thread_text;
 
+    pf_processes processes;
+
+    pr_rate *rate; /* in order of the file; process by arrival */
+    size_t n_rates, rate_cap;
+
     pf_meta *meta; /* in order of key */
     size_t n_meta, meta_cap;
 
@@ -72,8 +80,10 @@ pr_code pf_names_string(void *names, uint32_t id, const char *bytes, size_t len,
                         pr_err *err);
 pr_code pf_names_frame(void *names, uint32_t id, const pr_frame *frame,
                        pr_err *err);
-pr_code pf_names_thread(void *names, pf_ref ref, uint8_t flags,
-                        const char *name, size_t len, pr_err *err);
+pr_code pf_names_process(void *names, const pr_process *process, pr_err *err);
+pr_code pf_names_rate(void *names, const pr_rate *rate, pr_err *err);
+pr_code pf_names_thread(void *names, pf_ref ref, const pr_thread *thread,
+                        pr_err *err);
 pr_code pf_names_base(void *names, pf_ref ref, uint64_t base_us, pr_err *err);
 pr_code pf_names_meta(void *names, const char *key, size_t key_len,
                       const char *value, size_t value_len, pr_err *err);
@@ -91,6 +101,11 @@ pr_code pf_symbols_from_tables(pf_symbols *symbols, pf_cur strings,
 uint32_t pf_names_find_thread(const pf_names *names, pf_ref ref);
 /* The same; a new one gets the next number.  PR_NOMEM. */
 pr_code pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret,
+                            pr_err *err);
+
+/* The process of a ref that names one, by arrival; a new one gets the next
+ * number.  PR_NOMEM. */
+pr_code pf_names_process_of(pf_names *names, pf_ref ref, uint32_t *ret,
                             pr_err *err);
 
 const char *pf_names_meta_find(const pf_names *names, const char *key);

@@ -24,6 +24,8 @@ pf_pending_release(pf_pending *notes)
     free(notes->gc.items.p);
     free(notes->tasks.items.p);
     free(notes->marks.items.p);
+    free(notes->processes.items.p);
+    free(notes->rates.items.p);
     free(notes->counter);
     free(notes->changed);
     pr_table_release(&notes->counters);
@@ -104,17 +106,92 @@ pf_put_ref(pf_buf *body, pf_ref ref)
 }
 
 pr_code
-pf_pending_thread(pf_pending *notes, pf_ref ref, bool is_main, const char *name,
-                  size_t len, pr_err *err)
+pf_pending_thread(pf_pending *notes, pf_ref ref, const pr_thread *thread,
+                  pr_err *err)
 {
-    pr_code rc = check_size(len, "name of a thread", err);
+    pr_code rc = check_size(thread->name_len, "name of a thread", err);
     if (rc != PR_OK || notes->tables_only)
         return rc;
+    bool identity = thread->process != 0 || thread->tid != ref.tid ||
+                    thread->interp != ref.interp;
     pf_buf *b = &notes->threads.items;
     pf_put_ref(b, ref);
-    pf_buf_u8(b, is_main ? PF_THREAD_MAIN : 0);
-    pf_buf_string(b, name, len);
+    pf_buf_u8(b, (uint8_t)((thread->is_main ? PF_THREAD_MAIN : 0) |
+                           (identity ? PF_THREAD_IDENTITY : 0)));
+    pf_buf_string(b, thread->name, thread->name_len);
+    if (identity) {
+        pf_buf_varint(b, thread->process);
+        pf_buf_varint(b, thread->tid);
+        pf_buf_varint(b, thread->interp);
+    }
     return end_entry(&notes->threads, err);
+}
+
+static void
+put_text(pf_buf *b, const pr_text *text)
+{
+    pf_buf_string(b, text->bytes, text->len);
+}
+
+static bool
+is_key(const pr_text *key)
+{
+    return key->len > 0 && key->len <= PF_META_KEY_MAX &&
+           !memchr(key->bytes, 0, key->len);
+}
+
+static pr_code
+check_process(const pr_process *p, pr_err *err)
+{
+    size_t n = 0;
+    const pr_text *all[] = {&p->command, &p->host, &p->scope};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        n += all[i]->len;
+    for (uint32_t i = 0; i < p->n_meta; i++) {
+        const pr_pair *pair = &p->meta[i];
+        if (!is_key(&pair->key))
+            return PR_FAIL(err, PR_LIMIT,
+                           "metadata key of process %" PRIu32
+                           " is not 1 to %d bytes without NUL",
+                           p->index, PF_META_KEY_MAX);
+        n += pair->key.len + pair->value.len;
+    }
+    return check_size(n, "description of a process", err);
+}
+
+pr_code
+pf_pending_process(pf_pending *notes, const pr_process *p, pr_err *err)
+{
+    pr_code rc = check_process(p, err);
+    if (rc != PR_OK || notes->tables_only)
+        return rc;
+    pf_buf *b = &notes->processes.items;
+    const uint64_t field[] = {p->index, p->pid, p->parent, p->start_us,
+                              p->end_us};
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++)
+        pf_buf_varint(b, field[i]);
+    pf_buf_bytes(b, p->python, sizeof p->python);
+    put_text(b, &p->command);
+    put_text(b, &p->host);
+    put_text(b, &p->scope);
+    pf_buf_varint(b, p->n_meta);
+    for (uint32_t i = 0; i < p->n_meta; i++) {
+        put_text(b, &p->meta[i].key);
+        put_text(b, &p->meta[i].value);
+    }
+    return end_entry(&notes->processes, err);
+}
+
+pr_code
+pf_pending_rate(pf_pending *notes, const pr_rate *rate, pr_err *err)
+{
+    if (notes->tables_only)
+        return PR_OK;
+    pf_buf *b = &notes->rates.items;
+    pf_buf_varint(b, rate->process);
+    pf_buf_varint(b, rate->time_us);
+    pf_buf_varint(b, rate->interval_us);
+    return end_entry(&notes->rates, err);
 }
 
 pr_code
@@ -140,10 +217,10 @@ pf_pending_gc(pf_pending *notes, const pr_gc_event *event, pr_err *err)
     if (notes->tables_only)
         return PR_OK;
     const uint64_t field[] = {
-        event->interp,        event->generation,  event->start_us,
-        event->stop_us,       event->collections, event->collected,
-        event->uncollectable, event->candidates,  event->heap_size,
-        event->duration_ns,
+        event->process,   event->interp,        event->generation,
+        event->start_us,  event->stop_us,       event->collections,
+        event->collected, event->uncollectable, event->candidates,
+        event->heap_size, event->duration_ns,
     };
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)
         pf_buf_varint(&notes->gc.items, field[i]);
@@ -178,6 +255,7 @@ pf_pending_mark(pf_pending *notes, const pr_mark *mark, pr_err *err)
     if (rc != PR_OK || notes->tables_only)
         return rc;
     pf_buf *b = &notes->marks.items;
+    pf_buf_varint(b, mark->process);
     pf_buf_varint(b, mark->kind);
     pf_buf_varint(b, mark->time_us);
     pf_buf_varint(b, mark->end_us);
@@ -189,7 +267,8 @@ pf_pending_mark(pf_pending *notes, const pr_mark *mark, pr_err *err)
 
 typedef struct counter_key {
     const pf_pending *notes;
-    const pr_count *count;
+    pf_ref ref;
+    uint32_t kind;
 } counter_key;
 
 static bool
@@ -197,14 +276,16 @@ same_counter(const void *context, uint32_t value)
 {
     const counter_key *key = context;
     const pf_counter *c = &key->notes->counter[value];
-    return c->thread == key->count->thread && c->kind == key->count->kind;
+    return c->ref.tid == key->ref.tid && c->ref.interp == key->ref.interp &&
+           c->kind == key->kind;
 }
 
 static pf_counter *
-find_or_add_counter(pf_pending *notes, pf_ref ref, const pr_count *count)
+find_or_add_counter(pf_pending *notes, pf_ref ref, uint32_t kind)
 {
-    counter_key key = {notes, count};
-    uint64_t hash = pr_mix64((uint64_t)count->thread << 32 | count->kind);
+    counter_key key = {notes, ref, kind};
+    uint64_t hash =
+        pr_mix64(ref.tid ^ pr_mix64((uint64_t)ref.interp << 32 | kind));
     uint32_t at = pr_table_find(&notes->counters, hash, same_counter, &key);
     if (at != PR_TABLE_NONE)
         return &notes->counter[at];
@@ -214,7 +295,7 @@ find_or_add_counter(pf_pending *notes, pf_ref ref, const pr_count *count)
         !pr_table_insert(&notes->counters, hash, (uint32_t)notes->n_counters))
         return NULL;
     pf_counter *c = &notes->counter[notes->n_counters++];
-    *c = (pf_counter){.thread = count->thread, .kind = count->kind, .ref = ref};
+    *c = (pf_counter){.ref = ref, .kind = kind};
     return c;
 }
 
@@ -224,16 +305,18 @@ pf_pending_count(pf_pending *notes, pf_ref ref, const pr_count *count,
 {
     if (notes->tables_only)
         return PR_OK;
-    pf_counter *c = find_or_add_counter(notes, ref, count);
+    pf_counter *c = find_or_add_counter(notes, ref, count->kind);
     if (!c || !pr_grow(&notes->changed, &notes->cap_changed,
                        notes->n_changed + 1, sizeof *notes->changed))
         return pr_no_memory(err);
-    if (c->value == count->value)
+    if (c->known && c->value == count->value)
         return PR_OK;
     c->value = count->value;
+    if (count->time_us > notes->counts_us)
+        notes->counts_us = count->time_us;
     if (!c->changed)
         notes->changed[notes->n_changed++] = (uint32_t)(c - notes->counter);
-    c->changed = true;
+    c->known = c->changed = true;
     return PR_OK;
 }
 
@@ -247,7 +330,8 @@ pf_pending_weight(const pf_pending *notes)
     return notes->strings.items.n - notes->told_bytes +
            notes->new_frames.items.n + notes->threads.items.n +
            notes->meta.items.n + notes->gc.items.n + notes->tasks.items.n +
-           notes->marks.items.n + notes->n_changed * COUNT_MAX;
+           notes->marks.items.n + notes->processes.items.n +
+           notes->rates.items.n + notes->n_changed * COUNT_MAX;
 }
 
 void
@@ -290,23 +374,30 @@ pf_pending_put_names(const pf_pending *notes, pf_buf *body)
 static void
 put_counts(const pf_pending *notes, pf_buf *body)
 {
-    pf_list list = {0};
-    for (size_t i = 0; i < notes->n_changed; i++, list.n++) {
+    pf_buf list = {0};
+    if (notes->n_changed == 0)
+        return;
+    pf_buf_varint(&list, notes->counts_us);
+    pf_buf_varint(&list, notes->n_changed);
+    for (size_t i = 0; i < notes->n_changed; i++) {
         const pf_counter *c = &notes->counter[notes->changed[i]];
-        pf_put_ref(&list.items, c->ref);
-        pf_buf_varint(&list.items, c->kind);
-        pf_buf_varint(&list.items, c->value);
+        pf_put_ref(&list, c->ref);
+        pf_buf_varint(&list, c->kind);
+        pf_buf_varint(&list, c->value);
     }
-    body->failed |= list.items.failed;
-    pf_put_list(body, PF_TYPE_COUNTS, &list);
-    free(list.items.p);
+    body->failed |= list.failed;
+    pf_buf_u8(body, PF_TYPE_COUNTS);
+    pf_buf_string(body, (const char *)list.p, list.n);
+    free(list.p);
 }
 
 void
 pf_pending_put_rest(const pf_pending *notes, pf_buf *body)
 {
+    pf_put_list(body, PF_TYPE_PROCESSES, &notes->processes);
     pf_put_list(body, PF_TYPE_THREADS, &notes->threads);
     pf_put_list(body, PF_TYPE_META, &notes->meta);
+    pf_put_list(body, PF_TYPE_RATES, &notes->rates);
     put_counts(notes, body);
     pf_put_list(body, PF_TYPE_GC, &notes->gc);
     pf_put_list(body, PF_TYPE_TASKS, &notes->tasks);
@@ -331,6 +422,8 @@ pf_pending_told(pf_pending *notes)
     empty(&notes->gc);
     empty(&notes->tasks);
     empty(&notes->marks);
+    empty(&notes->processes);
+    empty(&notes->rates);
     for (size_t i = 0; i < notes->n_changed; i++)
         notes->counter[notes->changed[i]].changed = false;
     notes->n_changed = 0;

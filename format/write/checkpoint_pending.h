@@ -17,9 +17,10 @@ typedef struct pf_list {
 } pf_list;
 
 typedef struct pf_counter {
-    uint32_t thread, kind;
     pf_ref ref;
+    uint32_t kind;
     uint64_t value;
+    bool known;   /* value was set */
     bool changed; /* since the last checkpoint */
 } pf_counter;
 
@@ -31,11 +32,12 @@ typedef struct pf_pending {
     uint64_t told_strings; /* these many are in checkpoints */
     size_t told_bytes;
     pf_list new_frames; /* with first lines */
-    pf_list threads, meta, gc, tasks, marks;
+    pf_list threads, meta, gc, tasks, marks, processes, rates;
     pf_counter *counter;
     size_t n_counters, cap_counters;
-    pr_table counters; /* (thread, kind) to counter */
-    uint32_t *changed; /* counters */
+    pr_table counters;  /* (ref, kind) to counter */
+    uint64_t counts_us; /* time of the newest value */
+    uint32_t *changed;  /* counters */
     size_t n_changed, cap_changed;
 } pf_pending;
 
@@ -46,8 +48,12 @@ void pf_pending_release(pf_pending *notes);
 pr_code pf_pending_string(pf_pending *notes, const char *bytes, size_t len,
                           pr_err *err);
 pr_code pf_pending_frame(pf_pending *notes, const pr_frame *frame, pr_err *err);
-pr_code pf_pending_thread(pf_pending *notes, pf_ref ref, bool is_main,
-                          const char *name, size_t len, pr_err *err);
+pr_code pf_pending_process(pf_pending *notes, const pr_process *process,
+                           pr_err *err);
+/* ref: how records name the thread. */
+pr_code pf_pending_thread(pf_pending *notes, pf_ref ref,
+                          const pr_thread *thread, pr_err *err);
+pr_code pf_pending_rate(pf_pending *notes, const pr_rate *rate, pr_err *err);
 pr_code pf_pending_meta(pf_pending *notes, const char *key, const char *value,
                         size_t len, pr_err *err);
 pr_code pf_pending_count(pf_pending *notes, pf_ref ref, const pr_count *count,

@@ -78,7 +78,7 @@ put_bases(pf_buf *body, const pf_encoder *e)
     pf_list list = {.n = e->n_bases};
     for (size_t i = 0; i < e->n_bases; i++) {
         const pf_lane *lane = &e->lane[e->base[i].lane];
-        pf_put_ref(&list.items, (pf_ref){lane->tid, lane->interp});
+        pf_put_ref(&list.items, lane->ref);
         pf_buf_varint(&list.items, e->base[i].base_us);
     }
     body->failed |= list.items.failed;
@@ -149,7 +149,7 @@ put_body(pf_packer *packer, bool *ret_zstd, pr_err *err)
 /* The head in front of a body that is in place; the checksum comes last,
  * since it covers all of it. */
 static void
-put_head(const pf_packer *packer, const pf_encoder *e, uint64_t at, bool zstd)
+put_head(pf_packer *packer, const pf_encoder *e, bool zstd)
 {
     uint8_t *head = packer->out.p + packer->data_bytes;
     size_t size = packer->out.n - packer->data_bytes;
@@ -163,16 +163,19 @@ put_head(const pf_packer *packer, const pf_encoder *e, uint64_t at, bool zstd)
     head[PF_CHECKPOINT_FLAGS] = zstd ? PF_CHECKPOINT_ZSTD : 0;
     pf_put_u32(head + PF_CHECKPOINT_NUMBER, (uint32_t)e->number);
     pf_put_u32(head + PF_CHECKPOINT_BODY_SIZE, (uint32_t)packer->body.n);
-    pf_put_u64(head + PF_CHECKPOINT_DATA_AT, at);
+    pf_put_u64(head + PF_CHECKPOINT_FIRST, packer->first_check);
     pf_put_u64(head + PF_CHECKPOINT_DATA_SIZE, packer->data_bytes);
     pf_put_u64(head + PF_CHECKPOINT_DATA_CHECK,
                pr_hash_bytes(packer->out.p, packer->data_bytes));
-    pf_put_u64(head + PF_CHECKPOINT_CHECKSUM, pr_hash_bytes(head, size));
+    uint64_t check = pr_hash_bytes(head, size);
+    pf_put_u64(head + PF_CHECKPOINT_CHECKSUM, check);
+    if (e->number == 0)
+        packer->first_check = check;
 }
 
 pr_code
 pf_packer_pack(pf_packer *packer, const pf_encoder *e, const pf_pending *notes,
-               uint64_t at, const uint8_t *header, pr_err *err)
+               const uint8_t *header, pr_err *err)
 {
     if (e->number > UINT32_MAX)
         return PR_FAIL(err, PR_LIMIT, "too many segments");
@@ -189,6 +192,6 @@ pf_packer_pack(pf_packer *packer, const pf_encoder *e, const pf_pending *notes,
     bool zstd;
     if ((rc = put_body(packer, &zstd, err)) != PR_OK)
         return rc;
-    put_head(packer, e, at, zstd);
+    put_head(packer, e, zstd);
     return PR_OK;
 }

@@ -13,18 +13,19 @@
 typedef struct pf_packer {
     struct ZSTD_CCtx_s *zstd;
     int level;
-    pf_buf body;       /* typed records */
-    pf_buf out;        /* data frame, then checkpoint */
-    size_t data_bytes; /* of the data frame in out */
+    pf_buf body;          /* typed records */
+    pf_buf out;           /* data frame, then checkpoint */
+    size_t data_bytes;    /* of the data frame in out */
+    uint64_t first_check; /* of checkpoint 0, once it is packed */
 } pf_packer;
 
 pr_code pf_packer_init(pf_packer *packer, int level, pr_err *err);
 void pf_packer_release(pf_packer *packer);
 
-/* Fill packer->out with the segment that begins at byte `at` of the file.
- * header: the PF_HEADER_SIZE bytes for the first segment, else NULL. */
+/* Fill packer->out with the next segment.  header: the PF_HEADER_SIZE bytes for
+ * the first segment, else NULL. */
 pr_code pf_packer_pack(pf_packer *packer, const pf_encoder *e,
-                       const pf_pending *notes, uint64_t at,
-                       const uint8_t *header, pr_err *err);
+                       const pf_pending *notes, const uint8_t *header,
+                       pr_err *err);
 
 #endif

@@ -46,7 +46,7 @@ pf_encoder_release(pf_encoder *e)
 
 typedef struct lane_key {
     const pf_encoder *e;
-    const pr_thread *thread;
+    pf_ref ref;
 } lane_key;
 
 static bool
@@ -54,15 +54,50 @@ same_lane(const void *context, uint32_t value)
 {
     const lane_key *key = context;
     const pf_lane *lane = &key->e->lane[value];
-    return lane->tid == key->thread->tid && lane->interp == key->thread->interp;
+    return lane->ref.tid == key->ref.tid && lane->ref.interp == key->ref.interp;
+}
+
+static uint64_t
+hash_ref(pf_ref ref)
+{
+    return pr_mix64(ref.tid ^ pr_mix64(ref.interp + 1));
+}
+
+static bool
+is_thread(const pf_lane *lane, const pr_thread *t)
+{
+    return lane->tid == t->tid && lane->interp == t->interp &&
+           lane->process == t->process;
+}
+
+/* How records name the thread: by its own numbers if these are free, else by
+ * the next thread number with other upper bits (spec/format.md 5.3).  False:
+ * the thread has a lane already. */
+static bool
+choose_ref(const pf_encoder *e, const pr_thread *t, pf_ref *ret)
+{
+    lane_key key = {e, {t->tid, t->interp}};
+    uint64_t high = t->process;
+    if (pf_ref_is_process(key.ref))
+        key.ref.interp--;
+    for (;; high++) {
+        uint32_t at =
+            pr_table_find(&e->lanes, hash_ref(key.ref), same_lane, &key);
+        if (at == PR_TABLE_NONE)
+            break;
+        if (is_thread(&e->lane[at], t))
+            return false;
+        key.ref.tid = t->tid + ((high + 1) << 32);
+    }
+    *ret = key.ref;
+    return true;
 }
 
 pr_code
 pf_encoder_thread(pf_encoder *e, const pr_thread *thread, pr_err *err)
 {
-    lane_key key = {e, thread};
-    uint64_t hash = pr_mix64(thread->tid ^ pr_mix64(thread->interp + 1));
-    if (pr_table_find(&e->lanes, hash, same_lane, &key) != PR_TABLE_NONE)
+    pf_ref ref;
+    if (!choose_ref(e, thread, &ref))
         return PR_FAIL(err, PR_INTERNAL,
                        "thread %" PRIu64 " of interpreter %" PRIu32
                        " has an id already",
@@ -70,10 +105,12 @@ pf_encoder_thread(pf_encoder *e, const pr_thread *thread, pr_err *err)
     if (e->n_lanes >= PR_NO_THREAD - 1)
         return PR_FAIL(err, PR_LIMIT, "too many threads");
     if (!pr_grow(&e->lane, &e->cap_lanes, e->n_lanes + 1, sizeof *e->lane) ||
-        !pr_table_insert(&e->lanes, hash, (uint32_t)e->n_lanes))
+        !pr_table_insert(&e->lanes, hash_ref(ref), (uint32_t)e->n_lanes))
         return pr_no_memory(err);
-    e->lane[e->n_lanes++] = (pf_lane){.tid = thread->tid,
+    e->lane[e->n_lanes++] = (pf_lane){.ref = ref,
+                                      .tid = thread->tid,
                                       .interp = thread->interp,
+                                      .process = thread->process,
                                       .is_main = thread->is_main != 0};
     return PR_OK;
 }
@@ -150,8 +187,8 @@ pf_encoder_change(pf_encoder *e, const pr_delta *delta, uint64_t n_frames,
 static uint8_t *
 put_head(uint8_t *p, const pf_lane *lane, pf_record_kind kind)
 {
-    p = pf_put_u64(p, lane->tid);
-    p = pf_put_u32(p, lane->interp);
+    p = pf_put_u64(p, lane->ref.tid);
+    p = pf_put_u32(p, lane->ref.interp);
     *p++ = (uint8_t)kind;
     return p;
 }

@@ -19,8 +19,9 @@
 
 /* One thread: what its next record starts from. */
 typedef struct pf_lane {
+    pf_ref ref; /* as records name it */
     uint64_t tid;
-    uint32_t interp;
+    uint32_t interp, process;
     uint32_t depth;
     uint32_t *stack; /* outermost first */
     bool is_main;
@@ -55,7 +56,7 @@ typedef struct pf_encoder {
     /* the whole profile */
     pf_lane *lane;
     size_t n_lanes, cap_lanes;
-    pr_table lanes;        /* (tid, interp) to lane */
+    pr_table lanes;        /* ref to lane */
     uint32_t threads;      /* lanes with a sample */
     uint64_t end_us;       /* the latest sample */
     pf_writer_stats stats; /* of records and samples */

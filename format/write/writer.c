@@ -39,6 +39,7 @@ typedef struct pf_writer {
     pf_encoder encoder;
     pf_pending notes;
     pf_list index;
+    uint32_t n_processes; /* emitted */
     uint64_t bytes_compressed;
     uint64_t noted_us; /* a tick saw notes without samples; UINT64_MAX: none */
     uint8_t header[PF_HEADER_SIZE];
@@ -71,7 +72,7 @@ static pr_code
 write_segment(pf_writer *w, pr_err *err)
 {
     pf_packer *packer = &w->packer;
-    pr_code rc = pf_packer_pack(packer, &w->encoder, &w->notes, w->out.size,
+    pr_code rc = pf_packer_pack(packer, &w->encoder, &w->notes,
                                 w->index.n == 0 ? w->header : NULL, err);
     if (rc != PR_OK)
         return rc;
@@ -179,33 +180,69 @@ writer_frame(pr_sink *sink, const pr_frame *frame, pr_err *err)
     return rc ? rc : pf_pending_frame(&w->notes, frame, err);
 }
 
+/* Processes have dense indices; process 0 exists without its emission. */
+static pr_code
+check_process(const pf_writer *w, uint32_t process, pr_err *err)
+{
+    uint32_t n = w->n_processes ? w->n_processes : 1;
+    if (process >= n)
+        return PR_FAIL(err, PR_INTERNAL,
+                       "process %" PRIu32 " was not emitted", process);
+    return PR_OK;
+}
+
+static pr_code
+writer_process(pr_sink *sink, const pr_process *process, pr_err *err)
+{
+    pf_writer *w = of(sink);
+    if (process->index > w->n_processes)
+        return PR_FAIL(err, PR_INTERNAL,
+                       "process %" PRIu32 " comes before process %" PRIu32,
+                       process->index, w->n_processes);
+    if (process->index == PF_REF_PROCESS_INTERP)
+        return PR_FAIL(err, PR_LIMIT, "too many processes");
+    pr_code rc = make_room(w, err);
+    if (rc == PR_OK)
+        rc = pf_pending_process(&w->notes, process, err);
+    if (rc == PR_OK && process->index == w->n_processes)
+        w->n_processes++;
+    return rc;
+}
+
 static pr_code
 writer_thread(pr_sink *sink, const pr_thread *thread, pr_err *err)
 {
     pf_writer *w = of(sink);
-    pr_code rc = make_room(w, err);
-    if (rc != PR_OK ||
-        (rc = pf_encoder_thread(&w->encoder, thread, err)) != PR_OK)
+    pf_encoder *e = &w->encoder;
+    pr_code rc = check_process(w, thread->process, err);
+    if (rc != PR_OK || (rc = make_room(w, err)) != PR_OK ||
+        (rc = pf_encoder_thread(e, thread, err)) != PR_OK)
         return rc;
-    return pf_pending_thread(&w->notes, (pf_ref){thread->tid, thread->interp},
-                             thread->is_main != 0, thread->name,
-                             thread->name_len, err);
+    return pf_pending_thread(&w->notes, e->lane[e->n_lanes - 1].ref, thread,
+                             err);
 }
 
-/* The key behind a thread id. */
 static pr_code
-find_ref(const pf_writer *w, uint32_t thread, pf_ref *ret, pr_err *err)
+find_lane(const pf_writer *w, uint32_t thread, const pf_lane **ret, pr_err *err)
 {
-    if (thread == PR_NO_THREAD) {
-        *ret = (pf_ref){PF_REF_PROCESS_TID, PF_REF_PROCESS_INTERP};
-        return PR_OK;
-    }
     if (thread >= w->encoder.n_lanes)
-        return PR_FAIL(err, PR_INTERNAL, "thread %u was not told",
-                       (unsigned)thread);
-    const pf_lane *lane = &w->encoder.lane[thread];
-    *ret = (pf_ref){lane->tid, lane->interp};
+        return PR_FAIL(err, PR_INTERNAL,
+                       "thread %" PRIu32 " was not emitted", thread);
+    *ret = &w->encoder.lane[thread];
     return PR_OK;
+}
+
+/* How records name a thread, or a process if there is no thread. */
+static pr_code
+find_ref(const pf_writer *w, uint32_t thread, uint32_t process, pf_ref *ret,
+         pr_err *err)
+{
+    const pf_lane *lane;
+    pr_code rc = thread == PR_NO_THREAD ? check_process(w, process, err)
+                                        : find_lane(w, thread, &lane, err);
+    if (rc == PR_OK)
+        *ret = thread == PR_NO_THREAD ? pf_ref_of_process(process) : lane->ref;
+    return rc;
 }
 
 static pr_code
@@ -213,12 +250,29 @@ writer_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
               pr_err *err)
 {
     pf_writer *w = of(sink);
-    pf_ref ref;
-    pr_code rc = find_ref(w, thread, &ref, err);
+    const pf_lane *lane;
+    pr_code rc = find_lane(w, thread, &lane, err);
     if (rc != PR_OK || (rc = make_room(w, err)) != PR_OK)
         return rc;
-    bool is_main = thread != PR_NO_THREAD && w->encoder.lane[thread].is_main;
-    return pf_pending_thread(&w->notes, ref, is_main, name, len, err);
+    pr_thread renamed = {.tid = lane->tid,
+                         .interp = lane->interp,
+                         .is_main = lane->is_main,
+                         .name = name,
+                         .name_len = len,
+                         .process = lane->process};
+    return pf_pending_thread(&w->notes, lane->ref, &renamed, err);
+}
+
+static pr_code
+writer_rate(pr_sink *sink, const pr_rate *rate, pr_err *err)
+{
+    pf_writer *w = of(sink);
+    if (rate->interval_us == 0)
+        return PR_FAIL(err, PR_INTERNAL, "interval is 0");
+    pr_code rc = check_process(w, rate->process, err);
+    if (rc == PR_OK)
+        rc = make_room(w, err);
+    return rc ? rc : pf_pending_rate(&w->notes, rate, err);
 }
 
 static pr_code
@@ -250,7 +304,7 @@ writer_count(pr_sink *sink, const pr_count *count, pr_err *err)
 {
     pf_writer *w = of(sink);
     pf_ref ref;
-    pr_code rc = find_ref(w, count->thread, &ref, err);
+    pr_code rc = find_ref(w, count->thread, count->process, &ref, err);
     if (rc != PR_OK || (rc = make_room(w, err)) != PR_OK)
         return rc;
     return pf_pending_count(&w->notes, ref, count, err);
@@ -260,7 +314,9 @@ static pr_code
 writer_gc(pr_sink *sink, const pr_gc_event *event, pr_err *err)
 {
     pf_writer *w = of(sink);
-    pr_code rc = make_room(w, err);
+    pr_code rc = check_process(w, event->process, err);
+    if (rc == PR_OK)
+        rc = make_room(w, err);
     return rc ? rc : pf_pending_gc(&w->notes, event, err);
 }
 
@@ -269,7 +325,7 @@ writer_task(pr_sink *sink, const pr_task *task, pr_err *err)
 {
     pf_writer *w = of(sink);
     pf_ref ref;
-    pr_code rc = find_ref(w, task->thread, &ref, err);
+    pr_code rc = find_ref(w, task->thread, task->process, &ref, err);
     if (rc != PR_OK || (rc = make_room(w, err)) != PR_OK)
         return rc;
     return pf_pending_task(&w->notes, ref, task, err);
@@ -279,7 +335,9 @@ static pr_code
 writer_mark(pr_sink *sink, const pr_mark *mark, pr_err *err)
 {
     pf_writer *w = of(sink);
-    pr_code rc = make_room(w, err);
+    pr_code rc = check_process(w, mark->process, err);
+    if (rc == PR_OK)
+        rc = make_room(w, err);
     return rc ? rc : pf_pending_mark(&w->notes, mark, err);
 }
 
@@ -386,9 +444,11 @@ static const pr_sink_ops writer_ops = {
     .meta = writer_meta,
     .string = writer_string,
     .frame = writer_frame,
+    .process = writer_process,
     .thread = writer_thread,
     .rename = writer_rename,
     .leave = writer_leave,
+    .rate = writer_rate,
     .delta = writer_delta,
     .count = writer_count,
     .gc = writer_gc,

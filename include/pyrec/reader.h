@@ -1,11 +1,15 @@
 /*
  * reader.h - a profile file into any sink (spec/format.md).
  *
- * Reads what pyrec writes (finished, cut, damaged) and every file of CPython
- * 3.15, in both byte orders.  Four results are kept apart: PR_FOREIGN (not a
+ * Reads the files of pyrec (finished, cut, damaged) and every file of CPython
+ * 3.15, in both byte orders.  Four answers are kept apart: PR_FOREIGN (not a
  * profile), PR_NEWER (needs a newer reader), PR_CUT and PR_DAMAGED.
- * Memory is bounded: one segment at a time (a window of a stock file's single
- * zstd frame), plus the tables of names.
+ *
+ * Memory   One segment at a time (a window of a CPython file's single zstd
+ *          frame), plus the tables of names.  A budget bounds it, and the
+ *          time, for any bytes (pf_reader_opts).
+ * Threads  One thread at a time uses a reader; two readers are independent,
+ *          also of the same file.
  */
 #ifndef PYREC_READER_H
 #define PYREC_READER_H
@@ -16,7 +20,7 @@
 extern "C" {
 #endif
 
-typedef struct pf_reader pf_reader; /* opaque; one thread at a time */
+typedef struct pf_reader pf_reader;
 
 typedef enum pf_state {
     PF_FINISHED = 0, /* complete */
@@ -70,33 +74,64 @@ typedef struct pf_replay_opts {
         }                                         \
     }
 
-/* Open a file.  A cut or damaged file opens (ask pf_reader_info); foreign and
- * newer ones and those without any whole part do not. */
-pr_code pf_reader_open(const char *path, pf_reader **ret, pr_err *err);
+/* What a file may cost.  A file beyond it is refused with PR_LIMIT and a
+ * message that names the budget, before the memory or time is spent. */
+typedef struct pf_reader_opts {
+    size_t size;        /* sizeof(pf_reader_opts) */
+    uint64_t memory;    /* bytes at any moment; 0: 1 GiB */
+    uint64_t expansion; /* decompressed bytes per byte of the file, in all;
+                           * 0: 256.  A small file may always decompress to
+                           * 16 MiB */
+} pf_reader_opts;
+
+#define PF_READER_OPTS_INIT          \
+    {                                \
+        sizeof(pf_reader_opts), 0, 0 \
+    }
+
+/* Open a file; opts NULL: the defaults.  A cut or damaged file opens: ask
+ * pf_reader_info().  The caller frees *ret by pf_reader_free().
+ * PR_FOREIGN, PR_NEWER; PR_CUT or PR_DAMAGED if no part of the file is whole;
+ * PR_LIMIT beyond the budget; PR_IO; PR_USAGE if it is not a regular file;
+ * PR_NOMEM. */
+pr_code pf_reader_open(const char *path, const pf_reader_opts *opts,
+                       pf_reader **ret, pr_err *err);
 void pf_reader_free(pf_reader *reader); /* takes NULL */
 
+/* Valid until the reader is freed; a replay that finds damage updates it. */
 const pf_info *pf_reader_info(const pf_reader *reader);
 
-/* Metadata in order of key; NULL past the end. Borrowed from the reader. */
+/* The i-th key of the metadata in order of key, terminated; NULL past the end.
+ * Key and value belong to the reader and live as long as it does. */
 const char *pf_reader_meta(const pf_reader *reader, size_t i,
                            const char **ret_value, size_t *ret_len);
 
-/* The counters of losses as last written; NULL past the end. */
+/* The i-th process as last written, in order of index, NULL past the end: at
+ * least process 0.  It belongs to the reader and lives as long as it does. */
+const pr_process *pf_reader_process(const pf_reader *reader, size_t i);
+
+/* The i-th counter as last written; NULL past the end.  It belongs to the
+ * reader and lives as long as it does. */
 const pr_count *pf_reader_count(const pf_reader *reader, size_t i);
 
-/* Tell the whole profile, or a range of time, to the sink: start() to stats(),
+/* Emit the whole profile, or a range of time, to the sink: start() to stats(),
  * without finish() or abort(), which stay the caller's.  *ret_samples (may be
- * NULL) is how many samples were told.  Returns PR_OK; PR_CUT or PR_DAMAGED
- * after telling all that is whole (err says what is missing); any other code
- * when it stopped.  May be called again. */
+ * NULL) is the number of samples emitted.  opts NULL: all of it.
+ * Counts keep the order of P2 of sink.h and arrive with their checkpoint's
+ * time.  A part that is lost is emitted as a mark PR_MARK_LOST and counted in
+ * PR_COUNT_LOST_FILE.
+ * PR_OK; PR_CUT or PR_DAMAGED after emitting all that is whole (err says what
+ * is missing); PR_LIMIT beyond the budget; otherwise the code that stopped it,
+ * PR_IO, PR_NOMEM or the sink's own.  May be called again. */
 pr_code pf_reader_replay(pf_reader *reader, const pf_replay_opts *opts,
                          pr_sink *sink, uint64_t *ret_samples, pr_err *err);
 
+/* Counters of the last replay. */
 void pf_reader_get_stats(const pf_reader *reader, pf_reader_stats *ret);
 
-/* Read every byte and check every checksum and structure.
- * PR_OK, PR_CUT or PR_DAMAGED; err names the first fault, its offset and what
- * is lost. */
+/* Read every byte and check every checksum and structure.  progress may be
+ * NULL.  PR_OK, PR_CUT or PR_DAMAGED; err names the first fault, its offset
+ * and what is lost.  PR_LIMIT, PR_IO, PR_NOMEM. */
 pr_code pf_reader_verify(pf_reader *reader, const pr_progress *progress,
                          pr_err *err);
 

@@ -1,22 +1,32 @@
 /*
  * sink.h - the one interface through which a profile flows.
  *
- * Whatever produces a profile (the unwinder, the reader) calls a sink;
- * whatever consumes one (the writer, the model, a counter) is a sink.
+ * A producer of a profile (the unwinder, the reader) calls a sink; a consumer
+ * of one (the writer, the model, a counter) is a sink.  A filter is a sink
+ * that implements the operations that it changes and names the next sink for
+ * all others.
  *
- * What a producer promises
+ * A producer promises
  *  P1 start() comes first and once; exactly one of finish() or abort() last.
- *  P2 strings, frames and threads are told, each with the next free id,
- *     before anything that uses them.
+ *  P2 strings, frames, processes and threads come, each with the next free id,
+ *     before any call that uses the id.
  *  P3 deltas of one thread come in time order; threads interleave freely and
  *     not in global time order.
- *  P4 pointers are valid for the call only.
- *  P5 after a call that returned anything but PR_OK, only abort() follows.
- * What a sink promises
+ *  P4 rate() comes before any delta with a sample at or after its time.
+ *  P5 pointers are valid for the call only.
+ *  P6 after a call that returned anything but PR_OK, only abort() follows.
+ *  P7 (process, interp, tid) of two threads differ.
+ * A sink promises
  *  S1 finish() makes the output whole or fails; abort() leaves nothing
  *     half-written and cannot fail.  Either ends the sink: its memory is
  *     freed, the pointer is dead.  finish() that fails has freed it too.
- *  S2 a sink that ignores a kind of call leaves the pointer NULL.
+ *     Both end the sinks that they forward to.
+ *  S2 an operation that is NULL is forwarded to `next`; without `next` it is
+ *     ignored.
+ *  S3 a failed call has filled *err (NULL is legal); the code is the cause.
+ *
+ * Threads  One thread at a time calls a sink.  Two sinks are independent
+ *          unless one is the other's `next`.
  */
 #ifndef PYREC_SINK_H
 #define PYREC_SINK_H
@@ -28,26 +38,54 @@
 extern "C" {
 #endif
 
+/* The operations: name, parameters, arguments.  The struct of operations, the
+ * calls with forwarding and the sinks that treat all alike are made of this
+ * list: a new operation is one line here.
+ *
+ *   start    facts known at time 0
+ *   meta     key (terminated) and value; a later value of a key wins
+ *   string   the next string's bytes
+ *   frame    the next frame
+ *   process  the next process, or news of an earlier one.  Process 0 exists
+ *            without it: a producer of one process may leave it out and say
+ *            the same with meta() (spec/format.md 5.5)
+ *   thread   the next thread
+ *   rename   a thread's name became known or changed
+ *   leave    a thread ended; a later delta of it has keep 0
+ *   rate     the sampling interval changed
+ *   delta    samples
+ *   count    a counter's new value
+ *   gc, task, mark   events, in any order
+ *   stats    totals; at most once, after all deltas */
+#define PR_SINK_MAP(X)                                              \
+    X(start, (const pr_start *start), (start))                      \
+    X(meta, (const char *key, const char *value, size_t value_len), \
+      (key, value, value_len))                                      \
+    X(string, (const char *bytes, size_t len), (bytes, len))        \
+    X(frame, (const pr_frame *frame), (frame))                      \
+    X(process, (const pr_process *process), (process))              \
+    X(thread, (const pr_thread *thread), (thread))                  \
+    X(rename, (uint32_t thread, const char *name, size_t len),      \
+      (thread, name, len))                                          \
+    X(leave, (uint32_t thread), (thread))                           \
+    X(rate, (const pr_rate *rate), (rate))                          \
+    X(delta, (const pr_delta *delta), (delta))                      \
+    X(count, (const pr_count *count), (count))                      \
+    X(gc, (const pr_gc_event *event), (event))                      \
+    X(task, (const pr_task *task), (task))                          \
+    X(mark, (const pr_mark *mark), (mark))                          \
+    X(stats, (const pr_stats *stats), (stats))
+
+/* The content of a parenthesised list. */
+#define PR_SINK_LIST(...) __VA_ARGS__
+
 typedef struct pr_sink pr_sink;
 
 typedef struct pr_sink_ops {
-    pr_code (*start)(pr_sink *, const pr_start *, pr_err *);
-    pr_code (*meta)(pr_sink *, const char *key, const char *value,
-                    size_t value_len, pr_err *); /* a later value wins */
-    pr_code (*string)(pr_sink *, const char *bytes, size_t len, pr_err *);
-    pr_code (*frame)(pr_sink *, const pr_frame *, pr_err *);
-    pr_code (*thread)(pr_sink *, const pr_thread *, pr_err *);
-    /* a thread's name became known or changed */
-    pr_code (*rename)(pr_sink *, uint32_t thread, const char *name, size_t len,
-                      pr_err *);
-    /* a thread ended; if a delta of it comes yet, it keeps nothing */
-    pr_code (*leave)(pr_sink *, uint32_t thread, pr_err *);
-    pr_code (*delta)(pr_sink *, const pr_delta *, pr_err *);
-    pr_code (*count)(pr_sink *, const pr_count *, pr_err *);
-    pr_code (*gc)(pr_sink *, const pr_gc_event *, pr_err *);
-    pr_code (*task)(pr_sink *, const pr_task *, pr_err *);
-    pr_code (*mark)(pr_sink *, const pr_mark *, pr_err *);
-    pr_code (*stats)(pr_sink *, const pr_stats *, pr_err *);
+#define PR_SINK_FIELD(op, params, args) \
+    pr_code (*op)(pr_sink *, PR_SINK_LIST params, pr_err *);
+    PR_SINK_MAP(PR_SINK_FIELD)
+#undef PR_SINK_FIELD
     pr_code (*finish)(pr_sink *, pr_err *);
     void (*abort)(pr_sink *);
 } pr_sink_ops;
@@ -55,13 +93,30 @@ typedef struct pr_sink_ops {
 /* First member of every concrete sink. */
 struct pr_sink {
     const pr_sink_ops *ops;
+    pr_sink *next; /* takes what ops leaves NULL; NULL: nobody does */
 };
 
-/* Callers use these: they skip what a sink ignores. */
-#define PR_SINK_CALL(sink, op, ...) \
-    ((sink)->ops->op ? (sink)->ops->op((sink), __VA_ARGS__) : PR_OK)
+/* pr_sink_start(), pr_sink_meta(), ...: the first sink of the chain that has
+ * the operation takes the call. */
+#define PR_SINK_FORWARD(op, params, args)                                  \
+    static inline pr_code pr_sink_##op(pr_sink *sink, PR_SINK_LIST params, \
+                                       pr_err *err)                        \
+    {                                                                      \
+        while (!sink->ops->op) {                                           \
+            if (!sink->next)                                               \
+                return PR_OK;                                              \
+            sink = sink->next;                                             \
+        }                                                                  \
+        return sink->ops->op(sink, PR_SINK_LIST args, err);                \
+    }
+PR_SINK_MAP(PR_SINK_FORWARD)
+#undef PR_SINK_FORWARD
 
-/* Told now and then by whoever reads a long input; total 0: not known. */
+/* The same by the operation's name. */
+#define PR_SINK_CALL(sink, op, ...) pr_sink_##op((sink), __VA_ARGS__)
+
+/* A long input reports its progress now and then, in the caller's thread;
+ * total 0: not known. */
 typedef struct pr_progress {
     void (*report)(void *context, uint64_t current, uint64_t total);
     void *context;

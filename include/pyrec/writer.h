@@ -3,7 +3,9 @@
  *
  * The file is readable at every moment: each closed segment reaches the
  * kernel in one write together with the checkpoint that names all it uses.
- * Memory: one segment, the stacks of the threads, and the tables of names.
+ *
+ * Memory   One segment, the stacks of the threads, and the tables of names.
+ * Threads  One thread at a time uses a writer; two writers are independent.
  */
 #ifndef PYREC_WRITER_H
 #define PYREC_WRITER_H
@@ -49,30 +51,34 @@ typedef struct pf_writer_stats {
     uint64_t file_bytes; /* in the file so far */
 } pf_writer_stats;
 
-/* Open `path` for writing and give the sink (S1 of sink.h ends it).
+/* Create `path` and give the sink; S1 of sink.h ends it.  opts NULL: the
+ * defaults.
  * The file must not exist (PR_EXISTS) unless opts->force, which unlinks it: its
  * content is gone with this call, except for those who have it open.  It must
  * be a regular file, since the header is completed at the end: a pipe or device
- * is PR_USAGE with a hint.  PR_IO otherwise.
+ * is PR_USAGE with a hint.  PR_IO, PR_NOMEM otherwise.
  * finish() completes the file as CPython 3.15 wants it; abort(), and a finish()
- * that fails, close the file as it is: what was checkpointed stays, and a file
- * without one whole segment is removed, as is a plain one, which nobody could
- * read.  A plain file has no place for metadata, counts, names of threads,
- * events, tasks, marks and first lines: they are dropped.
- * Broken promises of sink.h are PR_INTERNAL. */
+ * that fails, close the file as it is: every checkpoint stays.  A file without
+ * one whole segment is removed, as is a plain one, which no reader could read.
+ * A plain file has no place for metadata, processes, rates, counts, names of
+ * threads, events, tasks, marks and first lines: they are dropped.
+ * Calls that break a promise of sink.h are PR_INTERNAL, and values beyond a
+ * limit of spec/format.md 8 are PR_LIMIT: nothing that a reader refuses is ever
+ * written. */
 pr_code pf_writer_open(const char *path, const pf_writer_opts *opts,
                        pr_sink **ret, pr_err *err);
 
 /* Close the open segment now if it is older than its limit at `now_us` (the
  * samples' clock): for the idle moments of a live recording, in which no
- * sample would do it.  Cheap when nothing is due. */
+ * sample would do it.  Cheap when nothing is due.  Codes as the sink's
+ * delta(). */
 pr_code pf_writer_tick(pr_sink *writer, uint64_t now_us, pr_err *err);
 
-/* Valid until the writer ends. */
+/* The counters so far.  The writer must not have ended. */
 void pf_writer_get_stats(const pr_sink *writer, pf_writer_stats *ret);
 
-/* Before finish(): let the final statistics be filled by it as well.  *into
- * must outlive the writer. */
+/* Have the end of the writer store the final counters in *into, which must
+ * outlive the writer. */
 void pf_writer_keep_stats(pr_sink *writer, pf_writer_stats *into);
 
 #ifdef __cplusplus

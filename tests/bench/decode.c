@@ -76,7 +76,7 @@ main(int argc, char **argv)
     opts.jobs = argc > 2 ? atoi(argv[2]) : 1;
     int times = argc > 3 ? atoi(argv[3]) : 5;
     double start = now_s(CLOCK_MONOTONIC);
-    if (pf_reader_open(argv[1], &reader, &err) != PR_OK)
+    if (pf_reader_open(argv[1], NULL, &reader, &err) != PR_OK)
         return fail(&err);
     double open_s = now_s(CLOCK_MONOTONIC) - start;
     for (int i = 0; i < times; i++) {

@@ -54,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert_true(fd >= 0);
     assert_true(write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    pr_code code = pf_reader_open(path, &reader, &err);
+    pr_code code = pf_reader_open(path, NULL, &reader, &err);
     assert_true(code == err.code && (code == PR_OK) == (reader != NULL));
     if (reader)
         read_all(reader);

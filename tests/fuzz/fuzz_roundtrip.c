@@ -67,7 +67,7 @@ read_back(const char *path, bool plain, story *told)
     pf_reader *reader = NULL;
     pr_err err = PR_ERR_INIT;
     story read;
-    assert_int_equal(pf_reader_open(path, &reader, &err), PR_OK);
+    assert_int_equal(pf_reader_open(path, NULL, &reader, &err), PR_OK);
     story_begin(&read);
     assert_int_equal(pf_reader_replay(reader, NULL, &read.sink, NULL, &err),
                      PR_OK);

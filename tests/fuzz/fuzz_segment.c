@@ -50,7 +50,7 @@ put_body(pf_buf *body, const uint8_t *rest, size_t n, size_t record_bytes,
 
 static void
 put_checkpoint(pf_buf *file, const pf_buf *body, uint32_t number,
-               size_t data_at)
+               size_t data_at, uint64_t *family)
 {
     size_t at = file->n, size = PF_CHECKPOINT_SIZE + body->n;
     assert_true(pf_buf_reserve(file, size));
@@ -63,12 +63,15 @@ put_checkpoint(pf_buf *file, const pf_buf *body, uint32_t number,
     p[PF_CHECKPOINT_READ] = p[PF_CHECKPOINT_REWRITE] = PF_CHECKPOINT_VERSION;
     pf_put_u32(p + PF_CHECKPOINT_NUMBER, number);
     pf_put_u32(p + PF_CHECKPOINT_BODY_SIZE, (uint32_t)body->n);
-    pf_put_u64(p + PF_CHECKPOINT_DATA_AT, data_at);
+    pf_put_u64(p + PF_CHECKPOINT_FIRST, number ? *family : 0);
     pf_put_u64(p + PF_CHECKPOINT_DATA_SIZE, at - data_at);
     pf_put_u64(p + PF_CHECKPOINT_DATA_CHECK,
                pr_hash_bytes(file->p + data_at, at - data_at));
     memcpy(p + PF_CHECKPOINT_SIZE, body->p, body->n);
-    pf_put_u64(p + PF_CHECKPOINT_CHECKSUM, pr_hash_bytes(p, size));
+    uint64_t check = pr_hash_bytes(p, size);
+    pf_put_u64(p + PF_CHECKPOINT_CHECKSUM, check);
+    if (number == 0)
+        *family = check;
     file->n += size;
 }
 
@@ -84,7 +87,7 @@ put_data(pf_buf *file, const uint8_t *records, size_t n)
 
 /* One segment from the front of the input. */
 static bool
-put_segment(pf_buf *file, pf_cur *c, uint32_t number)
+put_segment(pf_buf *file, pf_cur *c, uint32_t number, uint64_t *family)
 {
     uint8_t size[4];
     pf_buf body = {0};
@@ -101,7 +104,7 @@ put_segment(pf_buf *file, pf_cur *c, uint32_t number)
     put_body(&body, rest, n_body, n_records, file->p);
     put_data(file, records, n_records);
     size_t checkpoint_at = file->n;
-    put_checkpoint(file, &body, number, data_at);
+    put_checkpoint(file, &body, number, data_at, family);
     if (head[0] & 0x80)
         file->p[file->n - 1] ^= 1;
     if (head[2] & 0x80)
@@ -120,7 +123,7 @@ read_file(const pf_buf *file)
     assert_true(fd >= 0);
     assert_true(write(fd, file->p, file->n) == (ssize_t)file->n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    pr_code code = pf_reader_open(path, &reader, NULL);
+    pr_code code = pf_reader_open(path, NULL, &reader, NULL);
     if (code == PR_OK) {
         story_begin(&told);
         code = pf_reader_replay(reader, NULL, &told.sink, NULL, NULL);
@@ -137,8 +140,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pf_buf file = {0};
     pf_cur c = pf_cur_of(data, size, false);
     put_header(&file);
-    for (uint32_t i = 0; i < SEGMENTS_MAX && put_segment(&file, &c, i); i++)
-        ;
+    uint64_t family = 0;
+    uint32_t n = 0;
+    while (n < SEGMENTS_MAX && put_segment(&file, &c, n, &family))
+        n++;
     read_file(&file);
     free(file.p);
     return 0;

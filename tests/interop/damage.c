@@ -283,7 +283,7 @@ observe(const char *path, witness *w)
     pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
     pr_err err = PR_ERR_INIT;
     witness_reset(w);
-    pr_code rc = pf_reader_open(path, &reader, &err);
+    pr_code rc = pf_reader_open(path, NULL, &reader, &err);
     if (rc)
         return rc;
     rc = pf_reader_replay(reader, &opts, &w->sink, NULL, &err);

@@ -192,7 +192,7 @@ dump(const char *path, const pf_replay_opts *opts, pr_err *err)
     pf_reader *reader;
     pr_sink sink = {&dump_ops};
     uint64_t samples = 0;
-    pr_code rc = pf_reader_open(path, &reader, err);
+    pr_code rc = pf_reader_open(path, NULL, &reader, err);
     if (rc == PR_OK) {
         rc = pf_reader_replay(reader, opts, &sink, &samples, err);
         pf_reader_free(reader);

@@ -41,7 +41,7 @@ open_file(const scratch *s)
 {
     pr_err err = PR_ERR_INIT;
     pf_reader *reader = NULL;
-    pr_code code = pf_reader_open(s->path, &reader, &err);
+    pr_code code = pf_reader_open(s->path, NULL, &reader, &err);
     assert_string_equal(err.what, "");
     assert_int_equal(code, PR_OK);
     return reader;
@@ -710,7 +710,7 @@ open_bytes(const scratch *s, const void *bytes, size_t n, pr_err *err)
     pf_reader *reader = NULL;
     scratch_write(s, bytes, n);
     pr_err_clear(err);
-    pr_code code = pf_reader_open(s->path, &reader, err);
+    pr_code code = pf_reader_open(s->path, NULL, &reader, err);
     assert_true((code == PR_OK) == (reader != NULL));
     assert_true(code == err->code);
     pf_reader_free(reader);
@@ -834,12 +834,12 @@ what_cannot_be_a_file_is_refused(void **state)
     pf_reader *reader = NULL;
     scratch s;
     scratch_begin(&s);
-    assert_int_equal(pf_reader_open(s.path, &reader, &err), PR_IO);
+    assert_int_equal(pf_reader_open(s.path, NULL, &reader, &err), PR_IO);
     pr_err_clear(&err);
-    assert_int_equal(pf_reader_open(s.folder, &reader, &err), PR_USAGE);
+    assert_int_equal(pf_reader_open(s.folder, NULL, &reader, &err), PR_USAGE);
     pr_err_clear(&err);
     assert_int_equal(mkfifo(s.path, 0600), 0);
-    assert_int_equal(pf_reader_open(s.path, &reader, &err), PR_USAGE);
+    assert_int_equal(pf_reader_open(s.path, NULL, &reader, &err), PR_USAGE);
     assert_null(reader);
     scratch_end(&s);
 }

@@ -47,7 +47,7 @@ sample_begin(sample_file *f, bool finished)
     else
         writer->ops->abort(writer);
     f->bytes = scratch_read(&f->s, &f->n);
-    assert_int_equal(pf_reader_open(f->s.path, &reader, NULL), PR_OK);
+    assert_int_equal(pf_reader_open(f->s.path, NULL, &reader, NULL), PR_OK);
     f->segments = pf_reader_info(reader)->segments;
     assert_true(f->segments >= 3);
     f->region_end = f->n;
@@ -81,7 +81,7 @@ read_bytes(const sample_file *f, const uint8_t *bytes, size_t n, outcome *o)
     *o = (outcome){.err = PR_ERR_INIT};
     scratch_write(&f->s, bytes, n);
     story_begin(&o->read);
-    o->code = pf_reader_open(f->s.path, &reader, &o->err);
+    o->code = pf_reader_open(f->s.path, NULL, &reader, &o->err);
     o->opened = o->code == PR_OK;
     if (o->opened)
         o->code = pf_reader_replay(reader, NULL, &o->read.sink, NULL, &o->err);
@@ -311,7 +311,7 @@ tables_that_say_something_else_are_found_by_verify(void **state)
     pf_put_u64(index + PF_INDEX_CHECKSUM, 0);
     pf_put_u64(index + PF_INDEX_CHECKSUM, pr_hash_bytes(index, size));
     scratch_write(&f.s, f.bytes, f.n);
-    assert_int_equal(pf_reader_open(f.s.path, &reader, &err), PR_OK);
+    assert_int_equal(pf_reader_open(f.s.path, NULL, &reader, &err), PR_OK);
     assert_int_equal(pf_reader_info(reader)->state, PF_FINISHED);
     assert_int_equal(pf_reader_verify(reader, NULL, &err), PR_DAMAGED);
     assert_int_equal(err.offset, f.region_end);
@@ -454,7 +454,7 @@ alternating_status_costs_what_equal_status_costs(void **state)
         assert_int_equal(PR_SINK_CALL(writer, delta, &d, NULL), PR_OK);
     }
     assert_int_equal(writer->ops->finish(writer, NULL), PR_OK);
-    assert_int_equal(pf_reader_open(s.path, &reader, NULL), PR_OK);
+    assert_int_equal(pf_reader_open(s.path, NULL, &reader, NULL), PR_OK);
     story_begin(&read);
     assert_int_equal(pf_reader_replay(reader, NULL, &read.sink, NULL, NULL),
                      PR_OK);
@@ -584,7 +584,7 @@ read_with(const sample_file *f, long allowed)
     pf_reader *reader = NULL;
     pr_err err = PR_ERR_INIT;
     allowed_allocations = allowed;
-    pr_code code = pf_reader_open(f->s.path, &reader, &err);
+    pr_code code = pf_reader_open(f->s.path, NULL, &reader, &err);
     if (code == PR_OK)
         code = pf_reader_replay(reader, NULL, &sink, NULL, &err);
     if (code == PR_OK)

@@ -340,7 +340,7 @@ take(const char *name, taker *t)
     pf_reader *reader;
     pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
     uint64_t n = 0;
-    if (pf_reader_open(name, &reader, &err) != PR_OK)
+    if (pf_reader_open(name, NULL, &reader, &err) != PR_OK)
         fail_msg("cannot read %s: %s", name, err.what);
     pf_info info = *pf_reader_info(reader);
     pr_code rc = pf_reader_replay(reader, &opts, &t->sink, &n, &err);
@@ -740,7 +740,7 @@ a_stack_of_thousands_of_frames_is_written_once_and_then_its_changes(
     depth_sink got = {.sink.ops = &ops};
     pf_reader *reader;
     pf_replay_opts replay = PF_REPLAY_OPTS_INIT;
-    assert_int_equal(pf_reader_open(path, &reader, &err), PR_OK);
+    assert_int_equal(pf_reader_open(path, NULL, &reader, &err), PR_OK);
     assert_int_equal(pf_reader_replay(reader, &replay, &got.sink, NULL, &err),
                      PR_OK);
     pf_reader_free(reader);
@@ -770,7 +770,7 @@ any_number_of_threads_is_kept_apart(void **state)
         }
     finish(sink);
     pf_reader *reader;
-    assert_int_equal(pf_reader_open(path, &reader, &err), PR_OK);
+    assert_int_equal(pf_reader_open(path, NULL, &reader, &err), PR_OK);
     assert_int_equal(pf_reader_info(reader)->threads, MANY);
     assert_int_equal(pf_reader_info(reader)->samples, 3 * MANY);
     assert_int_equal(pf_reader_verify(reader, NULL, &err), PR_OK);

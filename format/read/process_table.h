@@ -1,0 +1,36 @@
+/*
+ * process_table.h - the processes of a file: as its PROCESSES records describe
+ * them, or by index alone where a record was lost.
+ */
+#ifndef FORMAT_READ_PROCESS_TABLE_H
+#define FORMAT_READ_PROCESS_TABLE_H
+
+#include <base/base.h>
+#include <pyrec/profile.h>
+
+typedef struct pf_process {
+    uint32_t file_index;  /* in the file */
+    pr_process described; /* .index: its number by arrival */
+    void *block;          /* owns what `described` points to; NULL: borrowed */
+    bool recorded;        /* a PROCESSES record described it */
+} pf_process;
+
+typedef struct pf_processes {
+    pf_process *at; /* by arrival */
+    size_t n, cap;
+    pr_table table; /* index in the file to number by arrival */
+} pf_processes;
+
+/* Process 0 of the file exists from the start.  PR_NOMEM. */
+pr_code pf_processes_init(pf_processes *processes, pr_err *err);
+void pf_processes_release(pf_processes *processes);
+
+/* The number by arrival of a process of the file; a new one gets the next. */
+pr_code pf_processes_add(pf_processes *processes, uint32_t file_index,
+                         uint32_t *ret, pr_err *err);
+
+/* What a record says, in place of what earlier ones said: a copy is kept. */
+pr_code pf_processes_describe(pf_processes *processes, const pr_process *record,
+                              pr_err *err);
+
+#endif
