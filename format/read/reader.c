@@ -93,10 +93,10 @@ mode_of(uint32_t capture)
 static uint64_t
 number_of_meta(const pf_reader *r, const char *key)
 {
-    const char *text = pf_names_meta_find(&r->names, key);
+    const pf_meta *meta = pf_names_meta_find(&r->names, key);
     uint64_t value = 0;
-    for (; text && *text; text++) {
-        uint64_t digit = (uint64_t)(*text - '0');
+    for (size_t i = 0; meta && i < meta->value_len; i++) {
+        uint64_t digit = (uint64_t)meta->value[i] - '0';
         if (digit > 9 || value > (UINT64_MAX - digit) / 10)
             return 0;
         value = value * 10 + digit;
@@ -107,8 +107,8 @@ number_of_meta(const pf_reader *r, const char *key)
 static pr_text
 text_of_meta(const pf_reader *r, const char *key)
 {
-    const char *text = pf_names_meta_find(&r->names, key);
-    return (pr_text){text ? text : "", text ? strlen(text) : 0};
+    const pf_meta *meta = pf_names_meta_find(&r->names, key);
+    return meta ? (pr_text){meta->value, meta->value_len} : (pr_text){"", 0};
 }
 
 /* A file of one process describes it by its metadata (5.5). */

@@ -479,12 +479,12 @@ pf_names_meta(void *context, const char *key, size_t key_len, const char *value,
     return PR_OK;
 }
 
-const char *
+const pf_meta *
 pf_names_meta_find(const pf_names *names, const char *key)
 {
     size_t at = meta_place(names, key);
     bool there = at < names->n_meta && !strcmp(names->meta[at].key, key);
-    return there ? names->meta[at].value : NULL;
+    return there ? &names->meta[at] : NULL;
 }
 
 /* ---- counters ---- */

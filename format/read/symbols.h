@@ -108,7 +108,8 @@ pr_code pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret,
 pr_code pf_names_process_of(pf_names *names, pf_ref ref, uint32_t *ret,
                             pr_err *err);
 
-const char *pf_names_meta_find(const pf_names *names, const char *key);
+/* NULL: there is no such key. */
+const pf_meta *pf_names_meta_find(const pf_names *names, const char *key);
 
 void pf_symbols_release(pf_symbols *symbols);
 

@@ -10,9 +10,13 @@ it and feed.c reads it.
     start START WALL INTERVAL MAJOR MINOR MICRO MODE CAPTURE
     meta KEY VALUE              string BYTES
     frame FILE FUNC LINE END_LINE COLUMN END_COLUMN FIRST_LINE OPCODE
-    thread TID INTERP MAIN NAME rename THREAD NAME
+    process INDEX PID PARENT START END MAJOR MINOR MICRO COMMAND HOST SCOPE N
+            (KEY VALUE)...      rate PROCESS TIME INTERVAL
+    thread TID INTERP MAIN NAME PROCESS
+    rename THREAD NAME
     delta THREAD KEEP N_PUSH ids... N (time status)...
-    count THREAD KIND VALUE     gc, task and mark as their structs
+    count THREAD KIND VALUE PROCESS TIME
+    gc, task and mark as their structs
     stats DURATION RATE ERROR MISSED KNOWN
 Bytes are in hexadecimal, "-" when there are none; no thread is "-"; floats
 are hexadecimal as C's %a.
@@ -20,12 +24,38 @@ are hexadecimal as C's %a.
 
 import json
 
-NO_THREAD = (0, 0xFFFFFFFF)  # the process, and a task of an ended thread
+PROCESS = 0xFFFFFFFF  # interpreter of a ref whose thread is a process
+NO_THREAD = (0, PROCESS)  # the first process, and its tasks of ended threads
 MODE_UNKNOWN = 255
 
 
+def thread_key(process, tid, interp):
+    """Threads of process 0 are (tid, interpreter), others have the process
+    behind that."""
+    return (tid, interp, process) if process else (tid, interp)
+
+
+class Process:
+    """What is known of one process; its times are wall clock."""
+
+    def __init__(self, pid=0, parent=0, start=0, end=0, python=(0, 0, 0),
+                 command=b"", host=b"", scope=b"", meta=()):
+        self.numbers = [pid, parent, start, end]
+        self.python = list(python)
+        self.texts = [command, host, scope]
+        self.meta = list(meta)
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    def line(self):
+        return [*self.numbers, self.python, *map(text, self.texts),
+                [[text(k), text(v)] for k, v in self.meta]]
+
+
 class Thread:
-    """One (thread, interpreter): its name and its runs of equal stacks."""
+    """One thread of one interpreter: its name and its runs of equal
+    stacks."""
 
     def __init__(self, main=0, name=b""):
         self.main, self.name = main, name
@@ -49,13 +79,20 @@ class Profile:
         self.start = {}
         self.meta = {}
         self.strings, self.frames = [], []
-        self.threads = {}  # (tid, interpreter) -> Thread
-        self.counts = {}  # (tid, interpreter, kind) -> value
+        self.processes = {}  # index -> Process
+        self.rates = []  # (process, time, interval)
+        self.threads = {}  # thread_key() -> Thread
+        self.counts = {}  # (*thread key, kind) -> [(time, value)]
         self.gc, self.tasks, self.marks = [], [], []
         self.stats = None  # five numbers
 
-    def thread(self, tid, interp):
-        return self.threads.setdefault((tid, interp), Thread())
+    def thread(self, *key):
+        return self.threads.setdefault(key, Thread())
+
+    def silent(self, index):
+        """Process 0 of which only the header speaks."""
+        return not index and self.processes[0] == Process(
+            python=self.start["python"])
 
     def samples(self):
         return sum(len(s) for t in self.threads.values() for _, s in t.runs)
@@ -64,6 +101,21 @@ class Profile:
         """A frame with its names instead of string ids."""
         frame = self.frames[frame_id]
         return (self.strings[frame[0]], self.strings[frame[1]], *frame[2:])
+
+    def plain_keys(self):
+        """The samples as a reader that knows no processes finds them: by the
+        numbers that records have, where two processes may not share one."""
+        out, taken = Profile(), set()
+        out.strings, out.frames = self.strings, self.frames
+        out.start, out.stats = self.start, self.stats
+        for (tid, interp, *process), thread in self.threads.items():
+            key, high = (tid, interp), process[0] if process else 0
+            while key in taken:
+                high += 1
+                key = tid + (high << 32), interp
+            taken.add(key)
+            out.threads[key] = thread
+        return out
 
     def observed(self, first_line=False):
         """Every sample by its meaning, for profiles with other ids: thread
@@ -94,6 +146,11 @@ class Profile:
             yield {"string": text(string)}
         for frame in self.frames:
             yield {"frame": frame}
+        for index in sorted(self.processes):
+            if not self.silent(index):
+                yield {"process": [index, *self.processes[index].line()]}
+        for rate in self.rates:
+            yield {"rate": rate}
         for key in sorted(self.threads):
             thread = self.threads[key]
             yield {"thread": key, "main": thread.main,
@@ -106,8 +163,8 @@ class Profile:
             yield {"gc": event}
         for key, time, ref, name, parents in self.tasks:
             yield {"task": [key, time, ref, text(name), parents]}
-        for kind, time, end, note in self.marks:
-            yield {"mark": [kind, time, end, text(note)]}
+        for process, kind, time, end, note in self.marks:
+            yield {"mark": [process, kind, time, end, text(note)]}
         if self.stats:
             yield {"stats": self.stats}
 
@@ -132,11 +189,12 @@ class _Sink:
 
     def __init__(self):
         self.profile = Profile()
-        self.keys = []  # dense thread id -> (tid, interpreter)
+        self.keys = []  # dense thread id -> thread_key()
         self.stack = {}
 
-    def ref(self, word):
-        return NO_THREAD if word == "-" else self.keys[int(word)]
+    def ref(self, word, process=0):
+        return (int(process), PROCESS) if word == "-" else \
+            self.keys[int(word)]
 
     def take(self, line):
         op, *words = line.split()
@@ -160,9 +218,23 @@ class _Sink:
     def on_frame(self, words):
         self.profile.frames.append(tuple(map(int, words)))
 
+    def on_process(self, words):
+        index, *numbers = map(int, words[:8])
+        command, host, scope = map(unhex, words[8:11])
+        pairs = list(map(unhex, words[12:]))
+        assert len(pairs) == 2 * int(words[11])
+        assert index <= len(self.profile.processes), "a gap in the processes"
+        self.profile.processes[index] = Process(
+            *numbers[:4], numbers[4:], command, host, scope,
+            zip(pairs[::2], pairs[1::2]))
+
+    def on_rate(self, words):
+        self.profile.rates.append(tuple(map(int, words)))
+
     def on_thread(self, words):
         tid, interp, main = map(int, words[:3])
-        key = tid, interp
+        assert int(words[4]) < max(len(self.profile.processes), 1)
+        key = thread_key(int(words[4]), tid, interp)
         assert key not in self.profile.threads, "a thread told twice"
         self.profile.threads[key] = Thread(main, unhex(words[3]))
         self.keys.append(key)
@@ -181,22 +253,25 @@ class _Sink:
             stack, list(zip(pairs[::2], pairs[1::2])))
 
     def on_count(self, words):
-        key = *self.ref(words[0]), int(words[1])
-        self.profile.counts[key] = int(words[2])
+        key = *self.ref(words[0], words[3]), int(words[1])
+        self.profile.counts.setdefault(key, []).append(
+            (int(words[4]), int(words[2])))
 
     def on_gc(self, words):
-        self.profile.gc.append(tuple(map(int, words)))
+        *event, process = map(int, words)
+        self.profile.gc.append((process, *event))
 
     def on_task(self, words):
-        key, time, ref, name, n, *parents = words
+        key, time, ref, name, process, n, *parents = words
         assert int(n) == len(parents)
-        self.profile.tasks.append((int(key), int(time), self.ref(ref),
+        self.profile.tasks.append((int(key), int(time),
+                                   self.ref(ref, process),
                                    unhex(name), tuple(map(int, parents))))
 
     def on_mark(self, words):
-        kind, time, end, note = words
-        self.profile.marks.append((int(kind), int(time), int(end),
-                                   unhex(note)))
+        kind, time, end, note, process = words
+        self.profile.marks.append((int(process), int(kind), int(time),
+                                   int(end), unhex(note)))
 
     def on_stats(self, words):
         *numbers, known = words
@@ -226,8 +301,17 @@ def to_sink_text(profile):
     for frame in profile.frames:
         yield "frame " + " ".join(map(str, frame))
     number = {key: n for n, key in enumerate(profile.threads)}
-    for (tid, interp), thread in profile.threads.items():
-        yield f"thread {tid} {interp} {thread.main} {hexed(thread.name)}"
+    for index, process in profile.processes.items():
+        pairs = [word for pair in process.meta for word in pair]
+        words = [index, *process.numbers, *process.python,
+                 *map(hexed, process.texts), len(process.meta),
+                 *map(hexed, pairs)]
+        yield "process " + " ".join(map(str, words))
+    for rate in profile.rates:
+        yield "rate " + " ".join(map(str, rate))
+    for (tid, interp, *process), thread in profile.threads.items():
+        yield (f"thread {tid} {interp} {thread.main} {hexed(thread.name)} "
+               f"{process[0] if process else 0}")
     yield from _deltas(profile)
     yield from _events(profile, number)
 
@@ -255,18 +339,24 @@ def _deltas(profile):
 
 
 def _events(profile, number):
-    def ref(tid, interp):
-        return number.get((tid, interp), "-")
+    def ref(key):
+        return number.get(key, "-")
 
-    for (tid, interp, kind), value in profile.counts.items():
-        yield f"count {ref(tid, interp)} {kind} {value}"
-    for event in profile.gc:
-        yield "gc " + " ".join(map(str, event))
+    def owner(key):
+        return key[0] if key[1] == PROCESS else 0
+
+    for (*key, kind), values in profile.counts.items():
+        for time, value in values:
+            yield (f"count {ref(tuple(key))} {kind} {value} {owner(key)} "
+                   f"{time}")
+    for process, *event in profile.gc:
+        yield "gc " + " ".join(map(str, (*event, process)))
     for key, time, thread, name, parents in profile.tasks:
-        words = [key, time, ref(*thread), hexed(name), len(parents), *parents]
+        words = [key, time, ref(thread), hexed(name), owner(thread),
+                 len(parents), *parents]
         yield "task " + " ".join(map(str, words))
-    for kind, time, end, note in profile.marks:
-        yield f"mark {kind} {time} {end} {hexed(note)}"
+    for process, kind, time, end, note in profile.marks:
+        yield f"mark {kind} {time} {end} {hexed(note)} {process}"
     if profile.stats:
         *numbers, known = profile.stats
         yield "stats {} {} {} {} {}".format(*map(float.hex, numbers), known)

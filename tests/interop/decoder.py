@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-from canon import MODE_UNKNOWN, NO_THREAD, Profile, Thread
+from canon import (MODE_UNKNOWN, PROCESS, Process, Profile, Thread,
+                   thread_key)
 from xxh64 import xxh64
 
 SKIPPABLE = 0x184D2A5B
@@ -254,6 +255,17 @@ class Names:
     def __init__(self):
         self.strings, self.frames, self.first_line = {}, {}, {}
         self.holes = False
+        self.identity = {}  # ref -> thread key, where they differ
+        self.described = set()  # processes with a record of their own
+
+    def identify(self, profile, ref, key):
+        """What was told of the ref is of the key."""
+        if self.identity.get(ref, ref) == key:
+            return
+        old = self.identity.get(ref, ref)
+        self.identity[ref] = key
+        if old in profile.threads:
+            profile.threads[key] = profile.threads.pop(old)
 
     def known(self, table, i):
         return i in table or self.holes
@@ -316,8 +328,10 @@ class Checkpoint:
         self.at, self.end, self.order = at, at + 8 + length, order
         frame = bytearray(data[at:self.end])
         (magic, read, _, self.flags, reserved, check, self.number, self.size,
-         self.data_at, self.data_len, self.data_check) = struct.unpack_from(
+         first, self.data_len, self.data_check) = struct.unpack_from(
              order + self.FIXED, frame, 8)
+        self.data_at = at - self.data_len
+        self.family = first if self.number else check
         frame[16:24] = bytes(8)
         if magic != b"PRCK":
             raise Damaged(f"a foreign skippable frame at byte {at}")
@@ -350,6 +364,7 @@ class Segment:
         self.checkpoint, self.names = checkpoint, names
         self.profile, self.header = profile, None
         self.bases, self.span = {}, None
+        self.identity = names.identity
         cursor = Cursor(memoryview(checkpoint.body()), checkpoint.order)
         while cursor.left():
             kind, content = cursor.u8(), cursor.string()
@@ -362,7 +377,8 @@ class Segment:
                  0x43: self.on_bases, 0x44: self.on_span,
                  0x45: self.on_header, 0x06: self.on_threads,
                  0x07: self.on_meta, 0x08: self.on_counts, 0x09: self.on_gc,
-                 0x0A: self.on_tasks, 0x0B: self.on_marks}
+                 0x0A: self.on_tasks, 0x0B: self.on_marks,
+                 0x0C: self.on_processes, 0x0D: self.on_rates}
         if kind in known:
             known[kind](cursor)
         elif kind & 0x40:
@@ -397,11 +413,53 @@ class Segment:
     def on_header(self, cursor):
         self.header = cursor.bytes(64)
 
+    def process(self, index):
+        """Every process that is named exists."""
+        if index == PROCESS:
+            raise Damaged("a process beyond the limit")
+        return self.profile.processes.setdefault(index, Process())
+
     def on_threads(self, cursor):
         for _ in range(cursor.count(4)):
-            key, flags, name = self.ref(cursor), cursor.u8(), cursor.string()
+            ref, flags, name = self.ref(cursor), cursor.u8(), cursor.string()
+            key = ref
+            if flags & 2:
+                process, tid = cursor.varint(32), cursor.varint()
+                self.process(process)
+                key = thread_key(process, tid, cursor.varint(32))
+            self.names.identify(self.profile, ref, key)
             thread = self.profile.thread(*key)
             thread.main, thread.name = flags & 1, name
+
+    def on_processes(self, cursor):
+        for _ in range(cursor.count(12)):
+            index = cursor.varint(32)
+            numbers = [cursor.varint() for _ in range(4)]
+            python = cursor.bytes(3)
+            texts = [cursor.string() for _ in range(3)]
+            pairs = [(cursor.string(), cursor.string())
+                     for _ in range(cursor.count(2))]
+            self.process(index)
+            self.names.described.add(index)
+            self.profile.processes[index] = Process(*numbers, python, *texts,
+                                                    pairs)
+
+    def on_rates(self, cursor):
+        for _ in range(cursor.count(3)):
+            rate = cursor.varint(32), cursor.varint(), cursor.varint()
+            if not rate[2]:
+                raise Damaged("a rate of nothing")
+            self.process(rate[0])
+            self.profile.rates.append(rate)
+
+    def owner(self, ref):
+        """The thread or process that a ref means, made known."""
+        if ref[1] == PROCESS:
+            self.process(ref[0])
+            return ref
+        key = self.identity.get(ref, ref)
+        self.profile.thread(*key)
+        return key
 
     def on_meta(self, cursor):
         for _ in range(cursor.count(2)):
@@ -409,30 +467,33 @@ class Segment:
             self.profile.meta[key] = cursor.string()
 
     def on_counts(self, cursor):
+        time = cursor.varint()
         for _ in range(cursor.count(4)):
-            key = (*self.ref(cursor), cursor.varint(32))
-            self.profile.counts[key] = cursor.varint()
+            key = (*self.owner(self.ref(cursor)), cursor.varint(32))
+            self.profile.counts.setdefault(key, []).append(
+                (time, cursor.varint()))
 
     def on_gc(self, cursor):
-        for _ in range(cursor.count(10)):
-            self.profile.gc.append(
-                (cursor.varint(32), cursor.varint(32),
-                 *(cursor.varint() for _ in range(8))))
+        for _ in range(cursor.count(11)):
+            event = (*(cursor.varint(32) for _ in range(3)),
+                     *(cursor.varint() for _ in range(8)))
+            self.process(event[0])
+            self.profile.gc.append(event)
 
     def on_tasks(self, cursor):
         for _ in range(cursor.count(6)):
             key, time = cursor.varint(), cursor.varint()
             ref, name = self.ref(cursor), cursor.string()
             parents = tuple(cursor.varint() for _ in range(cursor.count(1)))
-            if ref != NO_THREAD:
-                self.profile.thread(*ref)
-            self.profile.tasks.append((key, time, ref, name, parents))
+            self.profile.tasks.append((key, time, self.owner(ref), name,
+                                       parents))
 
     def on_marks(self, cursor):
-        for _ in range(cursor.count(4)):
-            kind, time = cursor.varint(32), cursor.varint()
-            self.profile.marks.append((kind, time, cursor.varint(),
-                                       cursor.string()))
+        for _ in range(cursor.count(5)):
+            mark = (cursor.varint(32), cursor.varint(32), cursor.varint(),
+                    cursor.varint(), cursor.string())
+            self.process(mark[0])
+            self.profile.marks.append(mark)
 
     def tell(self, data):
         """Check and decode the records: all of them or, on a fault, none."""
@@ -455,7 +516,8 @@ class Segment:
             raise Damaged("other threads than the bases name")
         self.check_span(told)
         for key, stack, samples in told:
-            self.profile.thread(*key).add(stack, samples)
+            self.profile.thread(*self.identity.get(key, key)).add(stack,
+                                                                  samples)
 
     def check_span(self, told):
         times = [t for _, _, samples in told for t, _ in samples]
@@ -469,7 +531,8 @@ class Decoder:
         self.data, self.header = data, Header(data)
         self.profile, self.names = Profile(), Names()
         self.profile.start = self.header.told()
-        self.fault, self.end_wrong = None, False
+        self.fault, self.end_wrong, self.family = None, False, None
+        self.profile.processes[0] = Process()
 
     def note(self, fault):
         """The first fault is the answer; damage outranks a cut."""
@@ -490,8 +553,24 @@ class Decoder:
 
     def fill(self):
         self.names.fill(self.profile)
+        if 0 not in self.names.described:
+            self.profile.processes[0] = self.first_process()
         if self.fault:
             self.profile.state = type(self.fault).__name__.lower()
+
+    def first_process(self):
+        """5.5: the process of a file of one."""
+        meta = self.profile.meta
+
+        def number(key):
+            value = meta.get(key, b"")
+            n = int(value) if value.isdigit() else 0
+            return 0 if n >> 64 else n
+
+        return Process(number(b"pid"), number(b"process.parent"),
+                       number(b"process.start_us"), number(b"process.end_us"),
+                       self.profile.start["python"], meta.get(b"command", b""),
+                       meta.get(b"host", b""), meta.get(b"process.scope", b""))
 
     # --- the end of a file: 4.5, 4.6
 
@@ -646,7 +725,9 @@ class Decoder:
 
     def checkpoint(self, data_at, at, number):
         checkpoint = Checkpoint(self.data, at, self.header.order)
-        if checkpoint.number != number or checkpoint.data_at != data_at:
+        self.family = self.family or checkpoint.family
+        if checkpoint.number != number or checkpoint.data_at != data_at or \
+                checkpoint.family != self.family:
             raise Damaged("a checkpoint of another place")
         return checkpoint
 

@@ -88,6 +88,35 @@ on_thread(pr_sink *sink, const pr_thread *thread, pr_err *err)
     printf("thread %" PRIu64 " %" PRIu32 " %d", thread->tid, thread->interp,
            thread->is_main);
     put_bytes(thread->name, thread->name_len);
+    printf(" %" PRIu32, thread->process);
+    return end_line();
+}
+
+static pr_code
+on_process(pr_sink *sink, const pr_process *p, pr_err *err)
+{
+    (void)sink, (void)err;
+    printf("process %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+           " %d %d %d",
+           p->index, p->pid, p->parent, p->start_us, p->end_us, p->python[0],
+           p->python[1], p->python[2]);
+    put_bytes(p->command.bytes, p->command.len);
+    put_bytes(p->host.bytes, p->host.len);
+    put_bytes(p->scope.bytes, p->scope.len);
+    printf(" %" PRIu32, p->n_meta);
+    for (uint32_t i = 0; i < p->n_meta; i++) {
+        put_bytes(p->meta[i].key.bytes, p->meta[i].key.len);
+        put_bytes(p->meta[i].value.bytes, p->meta[i].value.len);
+    }
+    return end_line();
+}
+
+static pr_code
+on_rate(pr_sink *sink, const pr_rate *rate, pr_err *err)
+{
+    (void)sink, (void)err;
+    printf("rate %" PRIu32 " %" PRIu64 " %" PRIu64, rate->process,
+           rate->time_us, rate->interval_us);
     return end_line();
 }
 
@@ -98,6 +127,15 @@ on_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
     (void)sink, (void)err;
     printf("rename %" PRIu32, thread);
     put_bytes(name, len);
+    return end_line();
+}
+
+/* A reader's threads do not end: a later delta says all. */
+static pr_code
+on_leave(pr_sink *sink, uint32_t thread, pr_err *err)
+{
+    (void)sink, (void)err;
+    printf("leave %" PRIu32, thread);
     return end_line();
 }
 
@@ -121,7 +159,8 @@ on_count(pr_sink *sink, const pr_count *count, pr_err *err)
     (void)sink, (void)err;
     printf("count");
     put_thread(count->thread);
-    printf(" %" PRIu32 " %" PRIu64, count->kind, count->value);
+    printf(" %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu64, count->kind,
+           count->value, count->process, count->time_us);
     return end_line();
 }
 
@@ -135,6 +174,7 @@ on_gc(pr_sink *sink, const pr_gc_event *gc, pr_err *err)
                              gc->heap_size, gc->duration_ns};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         printf(" %" PRIu64, rest[i]);
+    printf(" %" PRIu32, gc->process);
     return end_line();
 }
 
@@ -145,7 +185,7 @@ on_task(pr_sink *sink, const pr_task *task, pr_err *err)
     printf("task %" PRIu64 " %" PRIu64, task->key, task->time_us);
     put_thread(task->thread);
     put_bytes(task->name, task->name_len);
-    printf(" %" PRIu32, task->n_parents);
+    printf(" %" PRIu32 " %" PRIu32, task->process, task->n_parents);
     for (uint32_t i = 0; i < task->n_parents; i++)
         printf(" %" PRIu64, task->parent[i]);
     return end_line();
@@ -158,6 +198,7 @@ on_mark(pr_sink *sink, const pr_mark *mark, pr_err *err)
     printf("mark %" PRIu32 " %" PRIu64 " %" PRIu64, mark->kind, mark->time_us,
            mark->end_us);
     put_bytes(mark->text, mark->text_len);
+    printf(" %" PRIu32, mark->process);
     return end_line();
 }
 
@@ -172,18 +213,9 @@ on_stats(pr_sink *sink, const pr_stats *stats, pr_err *err)
 }
 
 static const pr_sink_ops dump_ops = {
-    .start = on_start,
-    .meta = on_meta,
-    .string = on_string,
-    .frame = on_frame,
-    .thread = on_thread,
-    .rename = on_rename,
-    .delta = on_delta,
-    .count = on_count,
-    .gc = on_gc,
-    .task = on_task,
-    .mark = on_mark,
-    .stats = on_stats,
+#define DUMP_OP(op, params, args) .op = on_##op,
+    PR_SINK_MAP(DUMP_OP)
+#undef DUMP_OP
 };
 
 static pr_code

@@ -11,7 +11,7 @@ from xxh64 import xxh64
 
 REPEAT, FULL, SUFFIX, POP_PUSH = range(4)
 STRINGS, FRAMES, BASES, SPAN, HEADER = range(0x41, 0x46)
-THREADS, META, COUNTS, GC, TASKS, MARKS = range(0x06, 0x0C)
+THREADS, META, COUNTS, GC, TASKS, MARKS, PROCESSES, RATES = range(0x06, 0x0E)
 PROCESS = (0, 0xFFFFFFFF)
 
 
@@ -86,6 +86,7 @@ class File:
         self.segments = []  # (data frame, checkpoint)
         self.rows = []  # of the index
         self.samples, self.threads = 0, set()
+        self.first = 0  # the checksum of checkpoint 0
 
     def pack(self, letters, *values):
         return struct.pack(self.order + letters, *values)
@@ -151,13 +152,16 @@ class File:
     def checkpoint(self, frame, body, flags=0, read=1, rewrite=1, reserved=0,
                    size=None, **wrong):
         """5.2; flags bit 0 compresses the body."""
-        at = 64 + sum(len(d) + len(c) for d, c in self.segments)
         out = b"PRCK" + bytes([read, rewrite, flags, reserved]) + bytes(8)
         out += self.pack("II", wrong.get("number", len(self.segments)),
                          len(body) if size is None else size)
-        out += self.pack("QQQ", wrong.get("at", at), len(frame), xxh64(frame))
+        out += self.pack("QQQ", wrong.get("first", self.first),
+                         wrong.get("length", len(frame)), xxh64(frame))
         out += zstd_frame(body) if flags & 1 else body
-        return self.seal(bytearray(skippable(out)), 16)
+        out = self.seal(bytearray(skippable(out)), 16)
+        if not self.segments:
+            self.first, = struct.unpack_from(self.order + "Q", out, 16)
+        return out
 
     def seal(self, data, at):
         """Put the XXH64 of `data`, whose 8 bytes at `at` are 0, there."""

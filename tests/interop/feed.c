@@ -20,7 +20,8 @@ typedef struct arrays {
     uint32_t *id;
     uint64_t *time;
     uint8_t *status;
-    size_t id_cap, time_cap, status_cap;
+    pr_pair *pair;
+    size_t id_cap, time_cap, status_cap, pair_cap;
 } arrays;
 
 /* One line's words, taken from the left. */
@@ -175,7 +176,59 @@ feed_thread(pr_sink *sink, words *w, pr_err *err)
     thread.interp = next_u32(w);
     thread.is_main = (uint8_t)next_u32(w);
     thread.name = next_bytes(w, &thread.name_len);
+    thread.process = next_u32(w);
     return TELL(thread, &thread);
+}
+
+static pr_text
+next_text(words *w)
+{
+    pr_text text;
+    text.bytes = next_bytes(w, &text.len);
+    return text;
+}
+
+static pr_code
+feed_process(pr_sink *sink, words *w, pr_err *err)
+{
+    arrays *a = w->a;
+    pr_process p = {0};
+    p.index = next_u32(w);
+    p.pid = next_u64(w);
+    p.parent = next_u64(w);
+    p.start_us = next_u64(w);
+    p.end_us = next_u64(w);
+    for (int i = 0; i < 3; i++)
+        p.python[i] = (uint8_t)next_u32(w);
+    p.command = next_text(w);
+    p.host = next_text(w);
+    p.scope = next_text(w);
+    p.n_meta = next_u32(w);
+    if (w->bad || !pr_grow(&a->pair, &a->pair_cap, p.n_meta, sizeof *a->pair))
+        return wrong("process", err);
+    for (uint32_t i = 0; i < p.n_meta; i++) {
+        a->pair[i].key = next_text(w);
+        a->pair[i].value = next_text(w);
+    }
+    p.meta = a->pair;
+    return TELL(process, &p);
+}
+
+static pr_code
+feed_rate(pr_sink *sink, words *w, pr_err *err)
+{
+    pr_rate rate = {0};
+    rate.process = next_u32(w);
+    rate.time_us = next_u64(w);
+    rate.interval_us = next_u64(w);
+    return TELL(rate, &rate);
+}
+
+static pr_code
+feed_leave(pr_sink *sink, words *w, pr_err *err)
+{
+    uint32_t thread = next_u32(w);
+    return TELL(leave, thread);
 }
 
 static pr_code
@@ -220,6 +273,8 @@ feed_count(pr_sink *sink, words *w, pr_err *err)
     count.thread = next_thread(w);
     count.kind = next_u32(w);
     count.value = next_u64(w);
+    count.process = next_u32(w);
+    count.time_us = next_u64(w);
     return TELL(count, &count);
 }
 
@@ -237,6 +292,7 @@ feed_gc(pr_sink *sink, words *w, pr_err *err)
     gc.candidates = next_u64(w);
     gc.heap_size = next_u64(w);
     gc.duration_ns = next_u64(w);
+    gc.process = next_u32(w);
     return TELL(gc, &gc);
 }
 
@@ -249,6 +305,7 @@ feed_task(pr_sink *sink, words *w, pr_err *err)
     task.time_us = next_u64(w);
     task.thread = next_thread(w);
     task.name = next_bytes(w, &task.name_len);
+    task.process = next_u32(w);
     task.n_parents = next_u32(w);
     if (w->bad ||
         !pr_grow(&a->time, &a->time_cap, task.n_parents, sizeof *a->time))
@@ -267,6 +324,7 @@ feed_mark(pr_sink *sink, words *w, pr_err *err)
     mark.time_us = next_u64(w);
     mark.end_us = next_u64(w);
     mark.text = next_bytes(w, &mark.text_len);
+    mark.process = next_u32(w);
     return TELL(mark, &mark);
 }
 
@@ -286,10 +344,9 @@ static const struct {
     const char *op;
     pr_code (*feed)(pr_sink *, words *, pr_err *);
 } calls[] = {
-    {"start", feed_start}, {"meta", feed_meta},     {"string", feed_string},
-    {"frame", feed_frame}, {"thread", feed_thread}, {"rename", feed_rename},
-    {"delta", feed_delta}, {"count", feed_count},   {"gc", feed_gc},
-    {"task", feed_task},   {"mark", feed_mark},     {"stats", feed_stats},
+#define CALL(op, params, args) {#op, feed_##op},
+    PR_SINK_MAP(CALL)
+#undef CALL
 };
 
 static pr_code
@@ -321,6 +378,7 @@ feed_lines(pr_sink *sink, pr_err *err)
     free(a.id);
     free(a.time);
     free(a.status);
+    free(a.pair);
     free(line);
     return rc;
 }

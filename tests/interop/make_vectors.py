@@ -15,7 +15,8 @@ import struct
 import sys
 
 import decoder
-from encoder import (COUNTS, GC, MARKS, META, PROCESS, TASKS, THREADS, File,
+from encoder import (COUNTS, GC, MARKS, META, PROCESS, PROCESSES, RATES,
+                     TASKS, THREADS, File,
                      skippable, string, typed, varint, varints,
                      zstd_frame)
 
@@ -153,11 +154,11 @@ def notes():
     meta = varint(3) + string(b"wall_us") + string(b"1700000000000000")
     meta += string(b"host") + string("h\u00f6st".encode())
     meta += string(b"label.empty") + string(b"")
-    counts = varints(2, *A, 0, 2) + varints(*PROCESS, 16, 300)
-    gc = varints(1, 0, 2, 5, 9, 1, 20, 3, 40, 4096, 4000)
+    counts = varints(17, 2, *A, 0, 2) + varints(*PROCESS, 16, 300)
+    gc = varints(1, 0, 0, 2, 5, 9, 1, 20, 3, 40, 4096, 4000)
     tasks = varints(2, 0x7F00, 4, *A) + string(b"Task-1") + varint(0)
     tasks += varints(0x7F10, 5, *PROCESS) + string(b"") + varints(1, 0x7F00)
-    marks = varints(2, 0, 11, 16) + string(b"") + varints(3, 12, 12)
+    marks = varints(2, 0, 0, 11, 16) + string(b"") + varints(0, 3, 12, 12)
     marks += string(b"here")
     return b"".join(map(typed, (THREADS, META, COUNTS, GC, TASKS, MARKS),
                         (threads, meta, counts, gc, tasks, marks)))
@@ -178,7 +179,37 @@ def _():
     file.segment(
         extra=typed(THREADS, varints(1, *A) + b"\1" + string(b"renamed")) +
         typed(META, varint(1) + string(b"host") + string(b"other")) +
-        typed(COUNTS, varints(1, *A, 0, 9)))
+        typed(COUNTS, varints(30, 1, *A, 0, 9)))
+    return file.finished()
+
+
+def process(index, pid, parent, *pairs):
+    return (varints(index, pid, parent, 1700000000000000, 0) +
+            bytes((3, 15, 2)) + string(b"python3 -m x") + string(b"box") +
+            string(b"boot:4026531836") + varint(len(pairs)) + b"".join(
+                string(key) + string(value) for key, value in pairs))
+
+
+@vector("good-processes", "two processes with equal thread numbers, one of "
+        "them described again; rates; counts, events and marks of a process")
+def _():
+    file = small()
+    alias = (A[0] + (1 << 32), A[1])
+    extra = typed(PROCESSES, varint(2) + process(0, 7, 1) + process(
+        1, 8, 7, (b"label.part", b"worker")))
+    extra += typed(THREADS, varints(2, *A) + b"\1" + string(b"main") +
+                   varints(*alias) + b"\2" + string(b"other") +
+                   varints(1, *A))
+    extra += typed(RATES, varints(2, 0, 0, 2000, 1, 15, 500))
+    extra += typed(COUNTS, varints(21, 2, 1, PROCESS[1], 41, 0) +
+                   varints(*alias, 32, 12345))
+    extra += typed(GC, varints(1, 1, 0, 2, 5, 9, 1, 20, 3, 40, 4096, 4000))
+    extra += typed(TASKS, varints(1, 0x7F00, 4, 1, PROCESS[1]) +
+                   string(b"Task-1") + varint(0))
+    extra += typed(MARKS, varints(1, 1, 0, 11, 16) + string(b"asleep"))
+    file.segment(file.full(A, 10, 37, 1, 0) + file.full(alias, 20, 4, 0),
+                 {A: 0, alias: 0}, (10, 20, 2), extra)
+    file.segment(extra=typed(PROCESSES, varint(1) + process(1, 9, 7)))
     return file.finished()
 
 
@@ -198,7 +229,7 @@ def _():
     file = small()
     file.segment(file.full(A, 1, 4, 0), {A: 0}, (1, 1, 1), typed(
         META, varint(1) + string(b"k") + string(b"v") + b"later") + typed(
-            MARKS, varints(1, 0, 1, 2) + string(b"m") + b"\xff" * 12))
+            MARKS, varints(1, 0, 0, 1, 2) + string(b"m") + b"\xff" * 12))
     return file.finished()
 
 
@@ -207,8 +238,8 @@ def _():
 def _():
     file = small()
     file.segment(file.full(A, 1, 4, 0), {A: 0}, (1, 1, 1), typed(
-        COUNTS, varints(1, *A, 99, 5)) + typed(
-            MARKS, varints(1, 99, 1, 2) + string(b"m")))
+        COUNTS, varints(1, 1, *A, 99, 5)) + typed(
+            MARKS, varints(1, 0, 99, 1, 2) + string(b"m")))
     return file.finished()
 
 
@@ -590,11 +621,11 @@ def _():
     return file.finished()
 
 
-@vector("bad-foreign-checkpoint", "a checkpoint of another place: R4")
+@vector("bad-foreign-checkpoint", "a checkpoint of another file: R4")
 def _():
     file = two()
     file.segment(file.full(A, 3, 37, 0), {A: 17}, (20, 20, 1),
-                 checkpoint={"at": 64})
+                 checkpoint={"first": 64})
     return file.finished()
 
 

@@ -2,7 +2,7 @@
 
 import random
 
-from canon import NO_THREAD, Profile, Thread
+from canon import NO_THREAD, PROCESS, Process, Profile, Thread
 
 MODES = (0, 1, 2, 3, 4, 255)
 CAPTURES = (0, *(0x008 | bits << 4 for bits in range(32)))
@@ -146,14 +146,37 @@ def notes(rnd):
     profile.threads[2, 0].name = "p\u00f6ol\0".encode()
     profile.meta = {b"wall_us": b"1700000000000000", b"host": b"b\xc3\xb6x",
                     b"label.empty": b"", b"command": b"a\0b"}
-    profile.counts = {(1, 0, 0): 70, (1, 0, 8): 3, (*NO_THREAD, 16): 300,
-                      (3, 0, 99): 1 << 40}
-    profile.gc = [(0, 2, 5, 9, 1, 20, 3, 40, 4096, 4000),
-                  (1, 0, 1 << 33, 1 << 34, 2, 0, 0, 1, 1 << 50, 7)]
+    profile.counts = {(1, 0, 0): [(9, 70)], (1, 0, 8): [(9, 3)],
+                      (*NO_THREAD, 16): [(9, 300)], (2, 0, 8): [(9, 0)],
+                      (3, 0, 99): [(9, 1 << 40)]}
+    profile.gc = [(0, 0, 2, 5, 9, 1, 20, 3, 40, 4096, 4000),
+                  (0, 1, 0, 1 << 33, 1 << 34, 2, 0, 0, 1, 1 << 50, 7)]
     profile.tasks = [(0x7F00, 4, (1, 0), b"Task-1", ()),
                      (0x7F10, 5, NO_THREAD, b"", (0x7F00, 0x7F20))]
-    profile.marks = [(0, 11, 16, b""), (3, 12, 12, b"here\n"),
-                     (99, 0, 1 << 40, b"later")]
+    profile.marks = [(0, 0, 11, 16, b""), (0, 3, 12, 12, b"here\n"),
+                     (0, 99, 0, 1 << 40, b"later")]
+    return profile
+
+
+def processes(rnd):
+    """Several processes whose threads have the same numbers."""
+    maker = Maker(rnd)
+    for process in range(3):
+        for tid in (1, 2):
+            maker.thread((tid, 0, process) if process else (tid, 0), 40)
+    profile = maker.profile
+    for index in range(3):
+        profile.processes[index] = Process(
+            1, index, 1700000000000000 + index, index and 1800000000000000,
+            (3, 15, index), b"python3 x.py", b"box", b"scope%d" % index,
+            [(b"label.part", b"%d" % index)][:index])
+    profile.rates = [(0, 0, 1000), (2, 0, 500), (2, 90000, 2000)]
+    profile.counts = {(1, 0, 32): [(9, 70)], (1, 0, 2, 32): [(9, 71)],
+                      (1, PROCESS, 42): [(9, 5)]}
+    profile.gc = [(2, 0, 2, 5, 9, 1, 20, 3, 40, 4096, 4000)]
+    profile.tasks = [(0x7F00, 4, (1, 0, 1), b"Task-1", ()),
+                     (0x7F00, 5, (2, PROCESS), b"", (0x7F00,))]
+    profile.marks = [(1, 0, 11, 16, b"")]
     return profile
 
 
@@ -161,10 +184,11 @@ ALL = (names, wild_names, no_samples, empty_stacks, deep, deeper, threads,
        statuses, interpreters, long_time, notes)
 
 
-def generate(seed):
-    """[(name, profile)], the same for the same seed."""
+def generate(seed, makers=ALL):
+    """[(name, profile)], the same for the same seed; ALL are of one process
+    each."""
     return [(make.__name__, make(random.Random(f"{seed} {make.__name__}")))
-            for make in ALL]
+            for make in makers]
 
 
 def words(seed):

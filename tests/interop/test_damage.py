@@ -32,7 +32,7 @@ def small(seed):
     notes = profiles.notes(rnd)
     profile = maker.profile
     profile.meta, profile.marks = notes.meta, notes.marks
-    profile.gc, profile.counts = notes.gc, {(1234, 0, 0): 50}
+    profile.gc, profile.counts = notes.gc, {(1234, 0, 0): [(9, 50)]}
     profile.tasks = [(0x7F00, 4, (1234, 0), b"Task-1", ())]
     profile.threads[1234, 0].name = b"MainThread"
     return profile

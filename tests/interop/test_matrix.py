@@ -17,7 +17,7 @@ import tempfile
 import harness
 import profiles
 
-NOTES = ("meta", "counts", "gc", "tasks", "marks")
+NOTES = ("meta", "rates", "counts", "gc", "tasks", "marks")
 STOCK_DEPTH = 256  # CPython 3.15.2 Modules/_remote_debugging/binary_io.h
 
 OURS = {"ours": (1, 0, 0), "ours-segments": (1, 0, 3000),
@@ -60,7 +60,7 @@ class Matrix:
 
     def write_stock(self):
         jobs = {(writer, name): harness.stock_write_job(
-                    profile, self.path(writer, name), compression)
+                    profile.plain_keys(), self.path(writer, name), compression)
                 for name, profile in self.made if stock_can_write(profile)
                 for writer, compression in STOCK.items()}
         for key, result in zip(jobs, harness.stock(list(jobs.values()))):
@@ -71,9 +71,11 @@ class Matrix:
     def read(self):
         made = dict(self.made)
         for (writer, name), path in self.files.items():
+            notes = writer in OURS and writer != "ours-plain"
             self.read_ours(f"{writer} -> library: {name}",
-                           f"{writer} -> decoder: {name}", made[name], path,
-                           notes=writer in OURS and writer != "ours-plain")
+                           f"{writer} -> decoder: {name}",
+                           made[name] if notes else made[name].plain_keys(),
+                           path, notes)
         if harness.STOCK:
             self.read_stock(made)
 
@@ -103,6 +105,8 @@ class Matrix:
             names = {k: (t.main, t.name) for k, t in got.threads.items()}
             wrong += [k for k, t in made.threads.items()
                       if names.get(k) != (t.main, t.name)]
+            wrong += [i for i, process in made.processes.items()
+                      if got.processes.get(i) != process]
             self.results.check(name + ": notes", not wrong,
                                [(n, getattr(got, n, n)) for n in wrong
                                 if isinstance(n, str)] or wrong)
@@ -121,7 +125,7 @@ class Matrix:
             if not self.results.check(title + " is read",
                                       "error" not in result, result):
                 continue
-            want = harness.as_stock(profile.observed())
+            want = harness.as_stock(profile.plain_keys().observed())
             have = harness.stock_observed(result)
             self.results.check(title, have == want,
                                harness.first_difference(have, want))
@@ -191,7 +195,8 @@ def main(seed):
     print(f"# seed {seed}")
     results = harness.Results()
     with tempfile.TemporaryDirectory() as folder:
-        matrix = Matrix(results, folder, profiles.generate(seed))
+        matrix = Matrix(results, folder, profiles.generate(
+            seed, (*profiles.ALL, profiles.processes)))
         matrix.write()
         matrix.read()
         check_ranges(results, matrix, random.Random(f"{seed} ranges"))
