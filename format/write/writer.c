@@ -186,8 +186,8 @@ check_process(const pf_writer *w, uint32_t process, pr_err *err)
 {
     uint32_t n = w->n_processes ? w->n_processes : 1;
     if (process >= n)
-        return PR_FAIL(err, PR_INTERNAL,
-                       "process %" PRIu32 " was not emitted", process);
+        return PR_FAIL(err, PR_INTERNAL, "process %" PRIu32 " was not emitted",
+                       process);
     return PR_OK;
 }
 
@@ -226,8 +226,8 @@ static pr_code
 find_lane(const pf_writer *w, uint32_t thread, const pf_lane **ret, pr_err *err)
 {
     if (thread >= w->encoder.n_lanes)
-        return PR_FAIL(err, PR_INTERNAL,
-                       "thread %" PRIu32 " was not emitted", thread);
+        return PR_FAIL(err, PR_INTERNAL, "thread %" PRIu32 " was not emitted",
+                       thread);
     *ret = &w->encoder.lane[thread];
     return PR_OK;
 }

@@ -52,7 +52,7 @@ main(int argc, char **argv)
     pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
     pr_err err = PR_ERR_INIT;
     pf_reader *reader;
-    if (argc != 2 || pf_reader_open(argv[1], &reader, &err) != PR_OK ||
+    if (argc != 2 || pf_reader_open(argv[1], NULL, &reader, &err) != PR_OK ||
         pf_reader_replay(reader, &opts, &counter, NULL, &err) != PR_OK)
         return fprintf(stderr, "%s\n", err.what), pr_exit_status(err.code);
     pf_reader_free(reader);
