@@ -114,9 +114,9 @@ static void
 note(const conv_report *done, const char *output)
 {
     if (done->names_changed)
-        fprintf(stderr,
-                "pyconv: %" PRIu64 " names were changed to fit the target\n",
-                done->names_changed);
+        fprintf(
+            stderr, "pyconv: %" PRIu64 " name%s changed to fit the target\n",
+            done->names_changed, done->names_changed == 1 ? " was" : "s were");
     if (!isatty(STDERR_FILENO) || strcmp(output, "-") == 0)
         return;
     fprintf(stderr, "pyconv: %" PRIu64 " samples to '%s'", done->samples,

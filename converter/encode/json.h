@@ -21,10 +21,17 @@ void conv_json_open(conv_json *json, char bracket);   /* { or [ */
 void conv_json_close(conv_json *json, char bracket);  /* } or ] */
 void conv_json_key(conv_json *json, const char *key); /* needs no escapes */
 void conv_json_string(conv_json *json, const char *at, size_t len);
+void conv_json_literal(conv_json *json, const char *string);
 void conv_json_u64(conv_json *json, uint64_t value);
+/* Microseconds as a number of milliseconds: 1500 is 1.5. */
+void conv_json_ms(conv_json *json, uint64_t us);
 /* A value that is JSON already. */
 void conv_json_raw(conv_json *json, const char *at, size_t len);
 void conv_json_release(conv_json *json);
+
+/* Append the string as JSON text in ASCII, quotes included, as Python's
+ * json.dumps() writes it. */
+void conv_json_quote_ascii(conv_text *text, const char *at, size_t len);
 
 /* Append the string as JSON text, quotes included. */
 void conv_json_quote(conv_text *text, const char *at, size_t len);

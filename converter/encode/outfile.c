@@ -3,6 +3,8 @@
  */
 #include "converter/encode/outfile.h"
 
+#include "converter/encode/gzip.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,7 +22,8 @@ struct conv_outfile {
     bool is_stream;
     conv_unfinished unfinished;
     bool force;
-    int failed; /* errno of the first write that failed */
+    int failed;      /* errno of the first write that failed */
+    conv_gzip *gzip; /* NULL: not compressed */
     size_t n;
     char buffer[BUFFER];
 };
@@ -212,14 +215,36 @@ write_all(conv_outfile *out, const char *bytes, size_t len)
     }
 }
 
+/* Bytes of a compressed output. */
+static void
+put_compressed(void *context, const void *bytes, size_t len)
+{
+    write_all((conv_outfile *)context, bytes, len);
+}
+
+pr_code
+conv_out_compress(conv_outfile *out, int jobs, pr_err *err)
+{
+    return conv_gzip_new(jobs, put_compressed, out, &out->gzip, err);
+}
+
+static void
+put_bytes(conv_outfile *out, const char *bytes, size_t len)
+{
+    if (out->gzip)
+        conv_gzip_write(out->gzip, bytes, len);
+    else
+        write_all(out, bytes, len);
+}
+
 void
 conv_out_write(conv_outfile *out, const void *bytes, size_t len)
 {
     if (len > BUFFER - out->n) {
-        write_all(out, out->buffer, out->n);
+        put_bytes(out, out->buffer, out->n);
         out->n = 0;
         if (len > BUFFER / 2) {
-            write_all(out, bytes, len);
+            put_bytes(out, bytes, len);
             return;
         }
     }
@@ -283,7 +308,10 @@ fail_to_write(const conv_outfile *out, pr_err *err)
 static pr_code
 close_file(conv_outfile *out, pr_err *err)
 {
-    write_all(out, out->buffer, out->n);
+    put_bytes(out, out->buffer, out->n);
+    if (out->gzip && !conv_gzip_finish(out->gzip) && !out->failed)
+        out->failed = ENOMEM;
+    out->gzip = NULL;
     int sys = !out->failed && !out->is_stream && !out->temporary
                   ? take_temporary(out)
                   : 0;
@@ -311,6 +339,7 @@ conv_out_abort(conv_outfile *out)
 {
     if (!out)
         return;
+    conv_gzip_abort(out->gzip);
     if (out->fd >= 0)
         close(out->fd);
     if (out->temporary)

@@ -22,6 +22,10 @@ pr_code conv_out_open(const char *path, bool force, bool whole,
                       const conv_unfinished *unfinished, conv_outfile **ret,
                       pr_err *err);
 
+/* From here on the output is one gzip member, compressed by `jobs` threads
+ * besides the caller's.  Before the first write. */
+pr_code conv_out_compress(conv_outfile *out, int jobs, pr_err *err);
+
 /* The temporary name, for those that write by path. */
 const char *conv_out_path(const conv_outfile *out);
 

@@ -29,20 +29,30 @@ conv_target_get(size_t i)
 }
 
 static bool
-ends_with(const char *text, const char *end, size_t n)
+ends_with(const char *text, size_t len, const char *end, size_t n)
 {
-    size_t len = strlen(text);
     return len > n && memcmp(text + len - n, end, n) == 0;
 }
 
-/* The length of the longest of the suffixes that the path ends with. */
+static const char gz[] = ".gz";
+
+static bool
+is_gzip_name(const char *path)
+{
+    return ends_with(path, strlen(path), gz, sizeof gz - 1);
+}
+
+/* The length of the longest of the suffixes that the path ends with, besides
+ * a .gz. */
 static size_t
 matching_suffix(const char *suffixes, const char *path)
 {
-    size_t longest = 0;
+    size_t longest = 0, len = strlen(path);
+    size_t plain = is_gzip_name(path) ? len - (sizeof gz - 1) : len;
     while (*suffixes) {
         size_t n = strcspn(suffixes, " ");
-        if (n > longest && ends_with(path, suffixes, n))
+        if (n > longest && (ends_with(path, len, suffixes, n) ||
+                            ends_with(path, plain, suffixes, n)))
             longest = n;
         suffixes += n + (suffixes[n] == ' ');
     }
@@ -163,13 +173,14 @@ plan_job(const conv_target *target, const conv_opts *opts, const char *source,
 
 /* Codes of conv_sources_feed(); with PR_CUT and PR_DAMAGED there is a model. */
 static pr_code
-build_model(conv_sources *sources, const conv_job *job, conv_model **ret,
-            pr_err *err)
+build_model(conv_sources *sources, const conv_target *target,
+            const conv_job *job, conv_model **ret, pr_err *err)
 {
-    const conv_model_opts how = {.level = job->level,
-                                 .time = job->time,
-                                 .no_first_lines =
-                                     job->style == CONV_STYLE_STOCK};
+    const conv_model_opts how = {
+        .level = job->level,
+        .time = job->time,
+        .no_first_lines = target->stock_names || job->style == CONV_STYLE_STOCK,
+        .used_order = target->used_order};
     conv_model *model;
     pr_sink *filter;
     uint64_t samples;
@@ -203,7 +214,7 @@ write_model(conv_sources *sources, const conv_target *target, conv_job *job,
             conv_report *report, pr_err *err)
 {
     conv_model *model = NULL;
-    pr_code had = build_model(sources, job, &model, err);
+    pr_code had = build_model(sources, target, job, &model, err);
     if (!model)
         return had;
     job->model = model;
@@ -301,8 +312,11 @@ conv_run(const char *const *input, size_t n, const char *target_name,
         conv_sources_free(sources);
         return rc;
     }
-    rc = (target->open ? write_sink : write_model)(sources, target, &job,
-                                                   &report, err);
+    if (!target->by_path && (target->is_gzip || is_gzip_name(output)))
+        rc = conv_out_compress(job.out, opts->jobs - 1, err);
+    if (rc == PR_OK)
+        rc = (target->open ? write_sink : write_model)(sources, target, &job,
+                                                       &report, err);
     conv_sources_free(sources);
     return end_output(rc, output, &job, &report, ret, err);
 }
@@ -319,7 +333,7 @@ conv_to_memory(const char *input, const conv_opts *opts, sqlite3 **ret,
         rc = conv_sources_open(&input, 1, &sources, err);
     if (rc != PR_OK)
         return rc;
-    pr_code had = build_model(sources, &job, &model, err);
+    pr_code had = build_model(sources, &conv_sqlite, &job, &model, err);
     conv_sources_free(sources);
     if (!model)
         return had;

@@ -36,6 +36,15 @@ conv_count_name(uint32_t kind)
     return kind < PR_COUNT_KINDS ? names[kind] : NULL;
 }
 
+const char *
+conv_mark_name(uint32_t kind)
+{
+    static const char *const names[] = {[PR_MARK_GAP] = "gap",
+                                        [PR_MARK_EXEC] = "exec",
+                                        [PR_MARK_SUSPENDED] = "suspended"};
+    return kind < sizeof names / sizeof *names ? names[kind] : "mark";
+}
+
 void
 conv_capture_names(char text[CONV_CAPTURE_MAX], uint32_t capture)
 {

@@ -11,6 +11,9 @@ const char *conv_mode_name(pr_mode mode);
 /* The name of a counter ("lost_torn"); NULL for kinds without one. */
 const char *conv_count_name(uint32_t kind);
 
+/* The name of a mark ("gap"); "mark" for kinds without one. */
+const char *conv_mark_name(uint32_t kind);
+
 /* What was captured besides Python frames, separated by spaces. */
 enum { CONV_CAPTURE_MAX = 64 };
 void conv_capture_names(char text[CONV_CAPTURE_MAX], uint32_t capture);

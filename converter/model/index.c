@@ -53,11 +53,9 @@ order_nodes(const conv_model *model, conv_index *index)
 
 #define NO_UNIT UINT32_MAX
 
-/* unit[position]: walk down the tree and mark each position none of whose
- * ancestors is of the same unit. */
-static bool
-mark_first(const conv_index *index, const uint32_t *unit, size_t n_units,
-           uint8_t *mark, uint8_t bit)
+bool
+conv_index_mark_first(const conv_index *index, const uint32_t *unit,
+                      size_t n_units, uint8_t *mark, uint8_t bit)
 {
     uint32_t deepest = 0;
     for (size_t p = 0; p < index->n; p++)
@@ -89,28 +87,34 @@ frame_at(const conv_model *model, const conv_index *index, size_t position)
 }
 
 static uint32_t
-unit_at(const conv_model *model, const conv_index *index, conv_unit kind,
-        size_t position)
+unit_at(const conv_model *model, const conv_index *index,
+        const conv_units *units, size_t position)
 {
     uint32_t frame = frame_at(model, index, position);
-    return kind == CONV_UNIT_FRAME ? frame
-                                   : conv_model_frame(model, frame)->function;
-}
-
-static size_t
-count_units(const conv_model *model, conv_unit kind)
-{
-    return kind == CONV_UNIT_FRAME ? model->frames.n : model->functions.n;
+    return units->of_frame ? units->of_frame[frame] : frame;
 }
 
 /* unit[position] becomes the unit itself; position 0 has none. */
 static void
-units_of(const conv_model *model, const conv_index *index, conv_unit kind,
-         uint32_t *unit)
+units_of(const conv_model *model, const conv_index *index,
+         const conv_units *units, uint32_t *unit)
 {
     unit[0] = NO_UNIT;
     for (size_t p = 1; p < index->n; p++)
-        unit[p] = unit_at(model, index, kind, p);
+        unit[p] = unit_at(model, index, units, p);
+}
+
+/* (*ret)[frame]: its function. */
+static bool
+functions_of_frames(const conv_model *model, uint32_t **ret)
+{
+    uint32_t *function = array(model->frames.n, sizeof *function);
+    if (!function)
+        return false;
+    for (uint32_t i = 0; i < model->frames.n; i++)
+        function[i] = conv_model_frame(model, i)->function;
+    *ret = function;
+    return true;
 }
 
 typedef struct line_key {
@@ -144,16 +148,16 @@ lines_of(const conv_model *model, const conv_index *index, uint32_t *unit,
 
 /* unit[position] becomes the edge that leads there; roots have none. */
 static pr_code
-edges_of(const conv_model *model, const conv_index *index, conv_unit kind,
-         pr_set *edges, uint32_t *unit, pr_err *err)
+edges_of(const conv_model *model, const conv_index *index,
+         const conv_units *units, pr_set *edges, uint32_t *unit, pr_err *err)
 {
     for (size_t p = 1; p < index->n; p++) {
         uint32_t parent = index->parent[p];
         unit[p] = NO_UNIT;
         if (parent == 0)
             continue;
-        const conv_edge_key key = {unit_at(model, index, kind, parent),
-                                   unit_at(model, index, kind, p)};
+        const conv_edge_key key = {unit_at(model, index, units, parent),
+                                   unit_at(model, index, units, p)};
         pr_code rc = pr_set_add(edges, &key, &unit[p], err);
         if (rc != PR_OK)
             return rc;
@@ -162,30 +166,30 @@ edges_of(const conv_model *model, const conv_index *index, conv_unit kind,
 }
 
 static pr_code
-mark_all(const conv_model *model, conv_index *index, uint32_t *unit,
-         pr_err *err)
+mark_all(const conv_model *model, conv_index *index,
+         const conv_units *functions, uint32_t *unit, pr_err *err)
 {
-    units_of(model, index, CONV_UNIT_FUNCTION, unit);
-    if (!mark_first(index, unit, model->functions.n, index->first,
-                    CONV_FIRST_FUNCTION))
+    units_of(model, index, functions, unit);
+    if (!conv_index_mark_first(index, unit, functions->n, index->first,
+                               CONV_FIRST_FUNCTION))
         return pr_no_memory(err);
     size_t n = 0;
     pr_code rc = lines_of(model, index, unit, &n, err);
     if (rc == PR_OK &&
-        !mark_first(index, unit, n, index->first, CONV_FIRST_LINE))
+        !conv_index_mark_first(index, unit, n, index->first, CONV_FIRST_LINE))
         return pr_no_memory(err);
     pr_set edges = {.size = sizeof(conv_edge_key)};
     if (rc == PR_OK)
-        rc = edges_of(model, index, CONV_UNIT_FUNCTION, &edges, unit, err);
-    if (rc == PR_OK &&
-        !mark_first(index, unit, edges.n, index->first, CONV_FIRST_EDGE))
+        rc = edges_of(model, index, functions, &edges, unit, err);
+    if (rc == PR_OK && !conv_index_mark_first(index, unit, edges.n,
+                                              index->first, CONV_FIRST_EDGE))
         rc = pr_no_memory(err);
     pr_set_release(&edges);
     return rc;
 }
 
 pr_code
-conv_index_build(const conv_model *model, conv_index *ret, pr_err *err)
+conv_index_order(const conv_model *model, conv_index *ret, pr_err *err)
 {
     size_t n = model->n_nodes;
     conv_index index = {.n = n,
@@ -193,16 +197,33 @@ conv_index_build(const conv_model *model, conv_index *ret, pr_err *err)
                         .node = array(n, sizeof *index.node),
                         .last = array(n, sizeof *index.last),
                         .parent = array(n, sizeof *index.parent),
-                        .depth = array(n, sizeof *index.depth),
-                        .first = array(n, sizeof *index.first)};
-    uint32_t *unit = array(n, sizeof *unit);
-    pr_code rc = PR_OK;
+                        .depth = array(n, sizeof *index.depth)};
     if (!index.position || !index.node || !index.last || !index.parent ||
-        !index.depth || !index.first || !unit || !order_nodes(model, &index))
+        !index.depth || !order_nodes(model, &index)) {
+        conv_index_release(&index);
+        return pr_no_memory(err);
+    }
+    *ret = index;
+    return PR_OK;
+}
+
+pr_code
+conv_index_build(const conv_model *model, conv_index *ret, pr_err *err)
+{
+    conv_index index;
+    pr_code rc = conv_index_order(model, &index, err);
+    if (rc != PR_OK)
+        return rc;
+    uint32_t *unit = array(index.n, sizeof *unit), *function = NULL;
+    index.first = array(index.n, sizeof *index.first);
+    if (!index.first || !unit || !functions_of_frames(model, &function))
         rc = pr_no_memory(err);
-    if (rc == PR_OK)
-        rc = mark_all(model, &index, unit, err);
+    if (rc == PR_OK) {
+        const conv_units functions = {model->functions.n, function};
+        rc = mark_all(model, &index, &functions, unit, err);
+    }
     free(unit);
+    free(function);
     if (rc == PR_OK)
         *ret = index;
     else
@@ -292,16 +313,17 @@ prepare_scratch(const conv_model *model, const conv_index *index, scratch *s,
 }
 
 static pr_code
-total_units(const conv_model *model, const conv_index *index, conv_unit kind,
-            scratch *s, conv_totals *totals, pr_err *err)
+total_units(const conv_model *model, const conv_index *index,
+            const conv_units *units, scratch *s, conv_totals *totals,
+            pr_err *err)
 {
-    totals->n = count_units(model, kind);
+    totals->n = units->n;
     totals->self = array(totals->n, sizeof *totals->self);
     totals->total = array(totals->n, sizeof *totals->total);
     if (!totals->self || !totals->total)
         return pr_no_memory(err);
-    units_of(model, index, kind, s->unit);
-    if (!mark_first(index, s->unit, totals->n, s->mark, 1))
+    units_of(model, index, units, s->unit);
+    if (!conv_index_mark_first(index, s->unit, totals->n, s->mark, 1))
         return pr_no_memory(err);
     for (size_t p = 1; p < index->n; p++) {
         add(&totals->self[s->unit[p]], s->self[p]);
@@ -312,16 +334,17 @@ total_units(const conv_model *model, const conv_index *index, conv_unit kind,
 }
 
 static pr_code
-total_edges(const conv_model *model, const conv_index *index, conv_unit kind,
-            scratch *s, conv_totals *totals, pr_err *err)
+total_edges(const conv_model *model, const conv_index *index,
+            const conv_units *units, scratch *s, conv_totals *totals,
+            pr_err *err)
 {
-    pr_code rc = edges_of(model, index, kind, &totals->edges, s->unit, err);
+    pr_code rc = edges_of(model, index, units, &totals->edges, s->unit, err);
     if (rc != PR_OK)
         return rc;
     totals->edge = array(totals->edges.n, sizeof *totals->edge);
     memset(s->mark, 0, index->n);
     if (!totals->edge ||
-        !mark_first(index, s->unit, totals->edges.n, s->mark, 1))
+        !conv_index_mark_first(index, s->unit, totals->edges.n, s->mark, 1))
         return pr_no_memory(err);
     for (size_t p = 1; p < index->n; p++) {
         if (s->unit[p] == NO_UNIT)
@@ -336,21 +359,37 @@ total_edges(const conv_model *model, const conv_index *index, conv_unit kind,
 }
 
 pr_code
-conv_totals_build(const conv_model *model, const conv_index *index,
-                  conv_unit kind, conv_totals *ret, pr_err *err)
+conv_totals_of(const conv_model *model, const conv_index *index,
+               const conv_units *units, conv_totals *ret, pr_err *err)
 {
     conv_totals totals = {.edges.size = sizeof(conv_edge_key)};
     scratch s = {0};
     pr_code rc = prepare_scratch(model, index, &s, err);
     if (rc == PR_OK)
-        rc = total_units(model, index, kind, &s, &totals, err);
+        rc = total_units(model, index, units, &s, &totals, err);
     if (rc == PR_OK)
-        rc = total_edges(model, index, kind, &s, &totals, err);
+        rc = total_edges(model, index, units, &s, &totals, err);
     release_scratch(&s);
     if (rc == PR_OK)
         *ret = totals;
     else
         conv_totals_release(&totals);
+    return rc;
+}
+
+pr_code
+conv_totals_build(const conv_model *model, const conv_index *index,
+                  conv_unit kind, conv_totals *ret, pr_err *err)
+{
+    if (kind == CONV_UNIT_FRAME)
+        return conv_totals_of(
+            model, index, &(const conv_units){model->frames.n, NULL}, ret, err);
+    uint32_t *function;
+    if (!functions_of_frames(model, &function))
+        return pr_no_memory(err);
+    const conv_units functions = {model->functions.n, function};
+    pr_code rc = conv_totals_of(model, index, &functions, ret, err);
+    free(function);
     return rc;
 }
 

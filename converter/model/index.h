@@ -23,18 +23,25 @@ typedef struct conv_index {
     uint32_t *last;     /* [position] */
     uint32_t *parent;   /* [position] */
     uint32_t *depth;    /* [position], 0 for the empty stack */
-    uint8_t *first;     /* [position] CONV_FIRST_* */
+    uint8_t *first;     /* [position] CONV_FIRST_*; NULL without them */
 } conv_index;
 
 pr_code conv_index_build(const conv_model *model, conv_index *ret, pr_err *err);
+/* The same without `first`, which takes two thirds of the time. */
+pr_code conv_index_order(const conv_model *model, conv_index *ret, pr_err *err);
 void conv_index_release(conv_index *index);
 
 typedef struct conv_total {
     uint64_t n, weight_us;
 } conv_total;
 
-/* What is added up: functions, or frames of a model of lines. */
+/* What is added up: functions, frames, or what a table makes of frames. */
 typedef enum conv_unit { CONV_UNIT_FUNCTION, CONV_UNIT_FRAME } conv_unit;
+
+typedef struct conv_units {
+    size_t n;
+    const uint32_t *of_frame; /* [frame] its unit; NULL: frames are units */
+} conv_units;
 
 typedef struct conv_edge_key {
     uint32_t caller, callee; /* units */
@@ -60,7 +67,14 @@ pr_code conv_index_self(const conv_model *model, const conv_index *index,
 
 pr_code conv_totals_build(const conv_model *model, const conv_index *index,
                           conv_unit unit, conv_totals *ret, pr_err *err);
+pr_code conv_totals_of(const conv_model *model, const conv_index *index,
+                       const conv_units *units, conv_totals *ret, pr_err *err);
 void conv_totals_release(conv_totals *totals);
+
+/* mark[position] |= bit where the position's unit is that of none of its
+ * ancestors; unit[position] UINT32_MAX: none.  False: out of memory. */
+bool conv_index_mark_first(const conv_index *index, const uint32_t *unit,
+                           size_t n_units, uint8_t *mark, uint8_t bit);
 
 static inline conv_edge_key
 conv_totals_edge(const conv_totals *totals, size_t i)

@@ -25,6 +25,8 @@ struct conv_model_input {
     pr_list strings, frames; /* the producer's ids to ours */
     thread_state *threads;
     size_t cap_threads;
+    uint8_t *used; /* [n_used] frames that are in model->used */
+    size_t n_used, cap_used;
 };
 
 static conv_model *
@@ -253,6 +255,31 @@ child_of(conv_model *model, uint32_t parent, uint32_t frame, uint32_t *ret,
     return add_node(model, key, ret, err);
 }
 
+/* What is kept was used before. */
+static pr_code
+note_used(conv_model *model, const pr_delta *delta, pr_err *err)
+{
+    struct conv_model_input *input = model->input;
+    for (uint32_t i = 0; i < delta->n_push; i++) {
+        if (delta->push[i] >= input->frames.n)
+            return broken_producer("a frame", err);
+        uint32_t frame = input->frames.at[delta->push[i]];
+        if (!pr_grow(&input->used, &input->cap_used, (size_t)frame + 1, 1))
+            return pr_no_memory(err);
+        if (frame >= input->n_used) {
+            memset(input->used + input->n_used, 0, frame + 1 - input->n_used);
+            input->n_used = (size_t)frame + 1;
+        }
+        if (input->used[frame])
+            continue;
+        input->used[frame] = 1;
+        pr_code rc = pr_list_add(&model->used, frame, err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    return PR_OK;
+}
+
 /* Follow a delta from the thread's last stack to its new one. */
 static pr_code
 walk(conv_model *model, thread_state *state, const pr_delta *delta, pr_err *err)
@@ -396,6 +423,8 @@ model_delta(pr_sink *sink, const pr_delta *delta, pr_err *err)
     conv_thread *thread = &model->threads[delta->thread];
     thread_state *state = &model->input->threads[delta->thread];
     pr_code rc = walk(model, state, delta, err);
+    if (rc == PR_OK && model->opts.used_order)
+        rc = note_used(model, delta, err);
     if (rc != PR_OK)
         return rc;
     if (thread->samples == 0 && state->run.n == 0 && delta->n)
@@ -565,6 +594,7 @@ free_input(conv_model *model)
     for (size_t i = 0; i < model->n_threads; i++)
         free(input->threads[i].path);
     free(input->threads);
+    free(input->used);
     free(model->slot); /* nobody looks for nodes any more */
     model->slot = NULL;
     pr_list_release(&input->strings);
@@ -647,6 +677,7 @@ conv_model_free(conv_model *model)
     pr_set_release(&model->functions);
     pr_set_release(&model->frames);
     pr_set_release(&model->meta_keys);
+    pr_list_release(&model->used);
     pr_list_release(&model->meta_values);
     free(model);
 }
@@ -679,6 +710,48 @@ conv_model_line_of(const conv_model *model, uint32_t function)
     if (first > 0)
         return first;
     return least > 0 ? least : 0;
+}
+
+bool
+conv_model_meta(const conv_model *model, const char *key, pr_bytes *ret)
+{
+    size_t len = strlen(key);
+    for (uint32_t i = 0; i < model->meta_keys.n; i++) {
+        uint32_t id = ((const uint32_t *)model->meta_keys.item)[i];
+        pr_bytes name = pr_strings_get(&model->strings, id);
+        if (name.len != len || memcmp(name.at, key, len) != 0)
+            continue;
+        *ret = pr_strings_get(&model->strings, model->meta_values.at[i]);
+        return true;
+    }
+    return false;
+}
+
+uint64_t
+conv_model_end_us(const conv_model *model)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < model->n_threads; i++)
+        if (model->threads[i].end_us > end)
+            end = model->threads[i].end_us;
+    double recorded = model->stats.duration_s * 1e6;
+    if (!(model->stats.known & PR_STATS_PRESENT) || !(recorded < 9e18) ||
+        recorded <= (double)end)
+        return end;
+    return (uint64_t)recorded;
+}
+
+pr_code
+conv_model_depths(const conv_model *model, uint32_t **ret, pr_err *err)
+{
+    uint32_t *depth = malloc(model->n_nodes * sizeof *depth);
+    if (!depth)
+        return pr_no_memory(err);
+    depth[0] = 0;
+    for (size_t i = 1; i < model->n_nodes; i++)
+        depth[i] = depth[model->nodes[i].parent] + 1;
+    *ret = depth;
+    return PR_OK;
 }
 
 uint64_t

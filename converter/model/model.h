@@ -89,6 +89,7 @@ typedef struct conv_model_opts {
     conv_level level;    /* CONV_LEVEL_DEFAULT: whole frames */
     conv_time time;      /* real, nominal or samples */
     bool no_first_lines; /* as files of CPython: functions by name alone */
+    bool used_order;     /* fill `used` */
 } conv_model_opts;
 
 typedef struct conv_model {
@@ -101,6 +102,8 @@ typedef struct conv_model {
     int32_t *min_line; /* [functions.n] least line seen; PR_NO_LINE none */
     size_t cap_min_line;
     pr_set frames; /* conv_frame */
+    pr_list used;  /* frames in order of their first sample, innermost first
+                    * within it; empty unless asked for */
     conv_node *nodes;
     size_t n_nodes, cap_nodes;
     uint32_t *slot; /* hash of (parent, frame) to node, 0 free; NULL once the
@@ -151,6 +154,16 @@ bool conv_model_is_task(const conv_model *model, uint32_t function);
 
 /* Where the function is: its first line, else the least line seen, else 0. */
 int32_t conv_model_line_of(const conv_model *model, uint32_t function);
+
+/* The metadata of that key; false: there is none. */
+bool conv_model_meta(const conv_model *model, const char *key, pr_bytes *ret);
+
+/* The end of the recording: of the last sample's time, or what the recorder
+ * says, if that is later. */
+uint64_t conv_model_end_us(const conv_model *model);
+
+/* (*ret)[node]: frames of each stack.  The caller frees it. */
+pr_code conv_model_depths(const conv_model *model, uint32_t **ret, pr_err *err);
 
 /* The identity that leaves the file: XXH64 of the qualified name seeded with
  * that of the path and the first line. */

@@ -179,7 +179,7 @@ write_pstats(conv_job *job, pr_err *err)
                .marshal = {.out = job->out}};
     conv_unit unit =
         job->level == CONV_LEVEL_LINE ? CONV_UNIT_FRAME : CONV_UNIT_FUNCTION;
-    pr_code rc = conv_index_build(job->model, &s.index, err);
+    pr_code rc = conv_index_order(job->model, &s.index, err);
     if (rc == PR_OK)
         rc = conv_totals_build(job->model, &s.index, unit, &s.totals, err);
     if (rc == PR_OK)

@@ -3,7 +3,9 @@
  *
  * One profile a thread, in time order, one sample a run; in front of them, if
  * there are several, one of all threads together, one sample a distinct stack.
- * Times are whole microseconds since the start of the recording.  A stack
+ * Times are whole microseconds since the start of the recording.  A sample
+ * without a frame has "(idle)", time that no sample stands for "(not
+ * observed)": speedscope does not show an empty stack as what it is.  A stack
  * deeper than the limit keeps both its ends around one frame that says so:
  * speedscope recurses and fails on some thousand frames.
  */
@@ -25,8 +27,9 @@ typedef struct scope {
     conv_index index;
     conv_json json;
     conv_stack_text trail; /* ",frame" of each position but the outermost */
+    uint64_t end_us;       /* of the recording */
     uint32_t max_depth;
-    uint32_t elided; /* number of the frame that stands for others */
+    uint32_t elided, idle, unobserved; /* numbers of frames of our own */
 } scope;
 
 /* ---- frames ---- */
@@ -67,9 +70,12 @@ put_frame(scope *s, uint32_t id)
 }
 
 static void
-put_literal(conv_json *json, const char *text)
+put_own_frame(scope *s, const char *name)
 {
-    conv_json_string(json, text, strlen(text));
+    conv_json_open(&s->json, '{');
+    conv_json_key(&s->json, "name");
+    conv_json_literal(&s->json, name);
+    conv_json_close(&s->json, '}');
 }
 
 static void
@@ -81,10 +87,9 @@ put_shared(scope *s)
     conv_json_open(&s->json, '[');
     for (uint32_t i = 0; i < s->model->frames.n; i++)
         put_frame(s, i);
-    conv_json_open(&s->json, '{');
-    conv_json_key(&s->json, "name");
-    put_literal(&s->json, "<frames left out>");
-    conv_json_close(&s->json, '}');
+    put_own_frame(s, "<frames left out>");
+    put_own_frame(s, "(idle)");
+    put_own_frame(s, "(not observed)");
     conv_json_close(&s->json, ']');
     conv_json_close(&s->json, '}');
 }
@@ -103,6 +108,8 @@ put_stack(scope *s, uint32_t position, pr_err *err)
     if (depth <= s->max_depth) {
         if (depth)
             conv_json_raw(&s->json, text->at, text->len);
+        else
+            conv_json_u64(&s->json, s->idle);
     } else {
         uint32_t head = (s->max_depth + 1) / 2, tail = s->max_depth - head;
         size_t from = s->trail.end[depth - tail - 1];
@@ -119,10 +126,10 @@ begin_profile(scope *s)
 {
     conv_json_open(&s->json, '{');
     conv_json_key(&s->json, "type");
-    put_literal(&s->json, "sampled");
+    conv_json_literal(&s->json, "sampled");
     conv_json_key(&s->json, "unit");
-    put_literal(&s->json,
-                s->job->time == CONV_TIME_SAMPLES ? "none" : "microseconds");
+    conv_json_literal(
+        &s->json, s->job->time == CONV_TIME_SAMPLES ? "none" : "microseconds");
     conv_json_key(&s->json, "startValue");
     conv_json_u64(&s->json, 0);
 }
@@ -135,14 +142,30 @@ end_profile(scope *s, uint64_t end)
     conv_json_close(&s->json, '}');
 }
 
-/* Time in which the thread was not seen is an empty stack, so that threads
- * stay in step. */
+static void
+put_unobserved(scope *s)
+{
+    conv_json_open(&s->json, '[');
+    conv_json_u64(&s->json, s->unobserved);
+    conv_json_close(&s->json, ']');
+}
+
+/* Time in which the thread was not seen has a frame of its own, so that
+ * threads stay in step. */
 static uint64_t
 gap_before(const scope *s, const conv_model_run *run, uint64_t now)
 {
     if (s->job->time == CONV_TIME_SAMPLES || run->first_us <= now)
         return 0;
     return run->first_us - now;
+}
+
+static uint64_t
+gap_after(const scope *s, uint64_t now)
+{
+    return s->job->time == CONV_TIME_SAMPLES || now >= s->end_us
+               ? 0
+               : s->end_us - now;
 }
 
 static pr_code
@@ -158,11 +181,13 @@ put_thread_samples(scope *s, const conv_thread *thread, pr_err *err)
     while (rc == PR_OK && conv_cursor_next(&cursor, &run)) {
         uint64_t gap = gap_before(s, &run, now);
         if (gap)
-            conv_json_raw(&s->json, "[]", 2);
+            put_unobserved(s);
         if (run.weight_us)
             rc = put_stack(s, s->index.position[run.node], err);
         now += gap + run.weight_us;
     }
+    if (gap_after(s, now))
+        put_unobserved(s);
     conv_json_close(&s->json, ']');
     return rc;
 }
@@ -185,12 +210,14 @@ put_thread_weights(scope *s, const conv_thread *thread)
             conv_json_u64(&s->json, run.weight_us);
         now += gap + run.weight_us;
     }
+    if (gap_after(s, now))
+        conv_json_u64(&s->json, gap_after(s, now));
     conv_json_close(&s->json, ']');
-    return now;
+    return now + gap_after(s, now);
 }
 
 static pr_code
-put_thread(scope *s, uint32_t id, uint64_t end_us, pr_err *err)
+put_thread(scope *s, uint32_t id, pr_err *err)
 {
     conv_text name = {0};
     conv_label_thread(&name, CONV_TEXT_UTF8, s->model, id);
@@ -203,10 +230,7 @@ put_thread(scope *s, uint32_t id, uint64_t end_us, pr_err *err)
     if (!good)
         return pr_no_memory(err);
     pr_code rc = put_thread_samples(s, &s->model->threads[id], err);
-    uint64_t end = put_thread_weights(s, &s->model->threads[id]);
-    if (s->job->time != CONV_TIME_SAMPLES && end < end_us)
-        end = end_us;
-    end_profile(s, end);
+    end_profile(s, put_thread_weights(s, &s->model->threads[id]));
     return rc;
 }
 
@@ -220,7 +244,7 @@ put_all_threads(scope *s, const char *name, pr_err *err)
     uint64_t sum = 0;
     begin_profile(s);
     conv_json_key(&s->json, "name");
-    put_literal(&s->json, name);
+    conv_json_literal(&s->json, name);
     conv_json_key(&s->json, "samples");
     conv_json_open(&s->json, '[');
     for (uint32_t p = 0; p < s->index.n && rc == PR_OK; p++)
@@ -269,13 +293,10 @@ put_profiles(scope *s, pr_err *err)
     if (!order)
         return pr_no_memory(err);
     size_t n = 0;
-    uint64_t end_us = 0;
     for (uint32_t i = 0; i < model->n_threads; i++) {
         const conv_thread *thread = &model->threads[i];
         if (thread->samples)
             order[n++] = (rank){thread, i};
-        if (thread->end_us > end_us)
-            end_us = thread->end_us;
     }
     qsort(order, n, sizeof *order, compare_ranks);
     pr_code rc = PR_OK;
@@ -284,7 +305,7 @@ put_profiles(scope *s, pr_err *err)
     if (n != 1) /* a file without a profile is not legal */
         rc = put_all_threads(s, n ? "all threads" : "no samples", err);
     for (size_t i = 0; i < n && rc == PR_OK; i++)
-        rc = put_thread(s, order[i].id, end_us, err);
+        rc = put_thread(s, order[i].id, err);
     conv_json_close(&s->json, ']');
     free(order);
     return rc;
@@ -297,9 +318,10 @@ write_document(scope *s, pr_err *err)
     pr_bytes name = conv_path_base(path);
     conv_json_open(&s->json, '{');
     conv_json_key(&s->json, "$schema");
-    put_literal(&s->json, "https://www.speedscope.app/file-format-schema.json");
+    conv_json_literal(&s->json,
+                      "https://www.speedscope.app/file-format-schema.json");
     conv_json_key(&s->json, "exporter");
-    put_literal(&s->json, "pyconv@" PYREC_VERSION);
+    conv_json_literal(&s->json, "pyconv@" PYREC_VERSION);
     conv_json_key(&s->json, "name");
     conv_json_string(&s->json, name.at, name.len);
     conv_json_key(&s->json, "activeProfileIndex");
@@ -321,8 +343,11 @@ write_speedscope(conv_job *job, pr_err *err)
                .json = {.out = job->out},
                .max_depth = job->opts->max_depth ? job->opts->max_depth
                                                  : DEFAULT_MAX_DEPTH,
-               .elided = (uint32_t)job->model->frames.n};
-    pr_code rc = conv_index_build(job->model, &s.index, err);
+               .end_us = conv_model_end_us(job->model),
+               .elided = (uint32_t)job->model->frames.n,
+               .idle = (uint32_t)job->model->frames.n + 1,
+               .unobserved = (uint32_t)job->model->frames.n + 2};
+    pr_code rc = conv_index_order(job->model, &s.index, err);
     if (rc != PR_OK)
         return rc;
     s.trail = (conv_stack_text){.parent = s.index.parent,

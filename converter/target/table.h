@@ -12,6 +12,14 @@
     X(collapsed)        \
     X(speedscope)       \
     X(pstats)           \
+    X(pprof)            \
+    X(firefox)          \
+    X(chrome)           \
+    X(callgrind)        \
+    X(jsonl)            \
+    X(csv)              \
+    X(markdown)         \
+    X(svg)              \
     X(sqlite)           \
     X(bin)
 

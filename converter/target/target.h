@@ -49,6 +49,9 @@ typedef struct conv_target {
     unsigned styles;    /* bits 1 << conv_style that --style may choose */
     unsigned takes;     /* CONV_TAKES_* */
     uint32_t max_depth; /* its viewers fail on deeper stacks; 0: they do not */
+    bool used_order;    /* it needs conv_model.used */
+    bool stock_names;   /* functions by file and name alone, as CPython */
+    bool is_gzip;       /* always compressed, not only by a name in .gz */
     bool by_path;       /* the output is made by path: no stream */
     bool is_profile;    /* a profile again: one namespace of threads, and a
                          * newer version may have forbidden to rewrite it */

@@ -284,12 +284,12 @@ def check_speedscope(results, name, profile, path):
     for i in range(first, len(document["profiles"])):
         want = [run for run in
                 expected[tids[speedscope_name(document, i)]] if run[2]]
-        # what was not observed is an empty stack
         got = [run for run in shown_runs(document, i)
-               if run[1] or run in want]
+               if run[1] != ("(not observed)",)]
         deep = any(len(run[1]) > 2000 for run in want)
-        got_stacks = [run for run in got if run[1]]
-        want_stacks = [run for run in want if run[1]]
+        got_stacks = got
+        want_stacks = [[time, names or ("(idle)",), weight]
+                       for time, names, weight in want]
         if profile.start["mode"] in (1, 2, 4):
             got_stacks = [run[1:] for run in got_stacks]
             want_stacks = [run[1:] for run in want_stacks]

@@ -101,14 +101,19 @@ expect "no file" 2 "$pyconv" --to pstats
 expect "no target" 2 "$pyconv" run.bin
 holds "which says where to find one" err "pyconv --list"
 expect "the list of targets" 0 "$pyconv" --list
-for to in collapsed speedscope pstats sqlite bin; do
+for to in collapsed speedscope pstats pprof firefox chrome callgrind jsonl csv \
+    markdown svg sqlite bin; do
     holds "has $to" out "^$to "
 done
 holds "and the programs that open them" out "opened by: .*flamegraph.pl"
-for made in x.collapsed.txt x.folded x.speedscope.json x.prof x.db x.bin; do
+for made in x.collapsed.txt x.folded x.speedscope.json x.prof x.db x.bin \
+    x.pb.gz x.firefox.json.gz x.trace.json x.callgrind x.jsonl x.csv x.md \
+    x.svg x.speedscope.json.gz; do
     expect "the suffix of $made says the target" 0 "$pyconv" run.bin -o $made
     is "$made is there" test -s $made
 done
+is "a name in .gz is compressed" sh -c \
+    'gzip -dc x.speedscope.json.gz | cmp -s - x.speedscope.json'
 expect "a suffix of no target" 2 "$pyconv" run.bin -o x.nonsense
 expect "an unknown target" 2 "$pyconv" run.bin --to nonsense
 holds "which says what there is" err "speedscope"

@@ -1,0 +1,265 @@
+/*
+ * chrome.c - trace events (Trace Event Format, the JSON object form).
+ *
+ * A stack that stays on a thread from sample to sample is a slice; so slices
+ * are no calls: two calls between two samples look like one, and a note in
+ * the file says so.  Time that no sample stands for is no slice.
+ */
+#include "converter/encode/json.h"
+#include "converter/model/enum_names.h"
+#include "converter/model/label.h"
+#include "converter/model/source_path.h"
+#include "converter/model/timeline.h"
+#include "converter/target/table.h"
+
+#include <stdlib.h>
+
+typedef struct trace {
+    conv_job *job;
+    const conv_model *model;
+    uint64_t pid;
+    uint32_t *depth;       /* [node] */
+    conv_text frames;      /* the JSON members of all frames */
+    pr_list end_of_frame;  /* [frame] in `frames` */
+    pr_list path, pending; /* nodes of the open slices, outermost first */
+    conv_text text;
+    bool begun; /* an event is written */
+} trace;
+
+/* ---- events ---- */
+
+static void
+begin_event(trace *t, const char *phase, uint64_t tid)
+{
+    conv_text_reset(&t->text);
+    conv_text_puts(&t->text, t->begun ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+    conv_text_puts(&t->text, phase);
+    conv_text_puts(&t->text, "\",\"pid\":");
+    conv_text_u64(&t->text, t->pid);
+    conv_text_puts(&t->text, ",\"tid\":");
+    conv_text_u64(&t->text, tid);
+    t->begun = true;
+}
+
+static void
+put_member(trace *t, const char *name, uint64_t value)
+{
+    conv_text_puts(&t->text, name);
+    conv_text_u64(&t->text, value);
+}
+
+static void
+end_event(trace *t)
+{
+    conv_text_puts(&t->text, "}");
+    conv_out_write(t->job->out, t->text.at, t->text.len);
+}
+
+static void
+put_name_of(trace *t, const char *what, uint64_t tid, pr_bytes name)
+{
+    begin_event(t, "M", tid);
+    conv_text_puts(&t->text, ",\"name\":\"");
+    conv_text_puts(&t->text, what);
+    conv_text_puts(&t->text, "\",\"args\":{\"name\":");
+    conv_json_quote(&t->text, name.at, name.len);
+    conv_text_puts(&t->text, "}");
+    end_event(t);
+}
+
+/* ---- frames ---- */
+
+static pr_code
+describe_frame(trace *t, uint32_t id, pr_err *err)
+{
+    const conv_model *m = t->model;
+    const conv_frame *frame = conv_model_frame(m, id);
+    const conv_function *f = conv_model_function(m, frame->function);
+    pr_bytes name = pr_strings_get(&m->strings, f->name);
+    pr_bytes file = pr_strings_get(&m->strings, f->file);
+    int32_t line = t->job->level == CONV_LEVEL_LINE
+                       ? frame->line
+                       : conv_model_line_of(m, frame->function);
+    conv_text_puts(&t->frames, ",\"cat\":\"");
+    conv_text_puts(&t->frames, conv_path_name(conv_path_of(file)));
+    conv_text_puts(&t->frames, "\",\"name\":");
+    conv_json_quote(&t->frames, name.at, name.len);
+    conv_text_puts(&t->frames, ",\"args\":{\"file\":");
+    conv_json_quote(&t->frames, file.at, file.len);
+    conv_text_puts(&t->frames, ",\"line\":");
+    conv_text_u64(&t->frames, line > 0 ? (uint64_t)line : 0);
+    conv_text_puts(&t->frames, "}");
+    if (t->frames.failed || t->frames.len > UINT32_MAX)
+        return pr_no_memory(err);
+    return pr_list_add(&t->end_of_frame, (uint32_t)t->frames.len, err);
+}
+
+/* ---- slices ---- */
+
+static void
+close_to(trace *t, size_t depth, uint64_t tid, uint64_t time_us)
+{
+    for (; t->path.n > depth; t->path.n--) {
+        begin_event(t, "E", tid);
+        put_member(t, ",\"ts\":", time_us);
+        end_event(t);
+    }
+}
+
+static pr_code
+open_slice(trace *t, uint32_t node, uint64_t tid, uint64_t time_us, pr_err *err)
+{
+    uint32_t frame = t->model->nodes[node].frame;
+    uint32_t from = frame ? t->end_of_frame.at[frame - 1] : 0;
+    begin_event(t, "B", tid);
+    put_member(t, ",\"ts\":", time_us);
+    conv_text_append(&t->text, t->frames.at + from,
+                     t->end_of_frame.at[frame] - from);
+    end_event(t);
+    return pr_list_add(&t->path, node, err);
+}
+
+/* From the open slices to those of the stack. */
+static pr_code
+change_stack(trace *t, uint32_t node, uint64_t tid, uint64_t time_us,
+             pr_err *err)
+{
+    t->pending.n = 0;
+    for (uint32_t depth; (depth = t->depth[node]) > 0;
+         node = t->model->nodes[node].parent) {
+        if (depth <= t->path.n && t->path.at[depth - 1] == node)
+            break;
+        pr_code rc = pr_list_add(&t->pending, node, err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    close_to(t, t->depth[node], tid, time_us);
+    for (size_t i = t->pending.n; i-- > 0;) {
+        pr_code rc = open_slice(t, t->pending.at[i], tid, time_us, err);
+        if (rc != PR_OK)
+            return rc;
+    }
+    return PR_OK;
+}
+
+static pr_code
+put_thread(trace *t, uint32_t id, pr_err *err)
+{
+    const conv_thread *thread = &t->model->threads[id];
+    conv_text name = {0};
+    conv_timeline line;
+    conv_span span;
+    uint64_t end = 0;
+    pr_code rc = PR_OK;
+    if (thread->samples == 0)
+        return PR_OK;
+    conv_label_thread(&name, CONV_TEXT_UTF8, t->model, id);
+    put_name_of(t, "thread_name", thread->tid, (pr_bytes){name.at, name.len});
+    t->job->names_changed += name.changed;
+    conv_text_release(&name);
+    conv_timeline_init(&line, thread);
+    while (rc == PR_OK && conv_timeline_next(&line, &span) &&
+           conv_out_good(t->job->out)) {
+        if (span.start_us > end)
+            close_to(t, 0, thread->tid, end);
+        rc = change_stack(t, span.node, thread->tid, span.start_us, err);
+        end = span.end_us;
+    }
+    close_to(t, 0, thread->tid, end);
+    return rc;
+}
+
+/* ---- events of the process ---- */
+
+static void
+put_process_event(trace *t, const conv_event *event)
+{
+    pr_bytes text = pr_strings_get(&t->model->strings, event->text);
+    const char *name = conv_mark_name(event->kind);
+    begin_event(t, "X", 0);
+    put_member(t, ",\"ts\":", event->first_us);
+    put_member(t, ",\"dur\":", event->end_us - event->first_us);
+    conv_text_puts(&t->text, ",\"cat\":\"event\",\"name\":\"");
+    conv_text_puts(&t->text, event->is_gc ? "garbage collection" : name);
+    conv_text_puts(&t->text, "\",\"args\":");
+    if (event->is_gc) {
+        conv_text_append(&t->text, text.at, text.len);
+    } else {
+        conv_text_puts(&t->text, "{\"text\":");
+        conv_json_quote(&t->text, text.at, text.len);
+        conv_text_puts(&t->text, "}");
+    }
+    end_event(t);
+}
+
+static void
+put_process(trace *t)
+{
+    static const char title[] = "events of the process";
+    pr_bytes command;
+    if (conv_model_meta(t->model, "command", &command))
+        put_name_of(t, "process_name", 0, command);
+    if (t->model->n_events)
+        put_name_of(t, "thread_name", 0, (pr_bytes){title, sizeof title - 1});
+    for (size_t i = 0; i < t->model->n_events; i++)
+        put_process_event(t, &t->model->events[i]);
+}
+
+static void
+put_end(trace *t)
+{
+    conv_text_reset(&t->text);
+    conv_text_puts(&t->text,
+                   "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{"
+                   "\"note\":\"made of samples: a slice is a stack that was "
+                   "seen, not a call\",\"interval_us\":");
+    conv_text_u64(&t->text, t->model->start.interval_us);
+    put_member(t, ",\"unobserved_us\":", t->model->unobserved_us);
+    conv_text_puts(&t->text, "}}\n");
+    conv_out_write(t->job->out, t->text.at, t->text.len);
+}
+
+static pr_code
+write_trace(trace *t, pr_err *err)
+{
+    pr_bytes pid;
+    pr_code rc = conv_model_depths(t->model, &t->depth, err);
+    for (uint32_t i = 0; i < t->model->frames.n && rc == PR_OK; i++)
+        rc = describe_frame(t, i, err);
+    if (conv_model_meta(t->model, "pid", &pid))
+        for (size_t i = 0; i < pid.len && i < 12; i++)
+            if (pid.at[i] >= '0' && pid.at[i] <= '9')
+                t->pid = 10 * t->pid + (uint64_t)(pid.at[i] - '0');
+    conv_out_puts(t->job->out, "{\"traceEvents\":[");
+    put_process(t);
+    for (uint32_t i = 0; i < t->model->n_threads && rc == PR_OK; i++)
+        rc = put_thread(t, i, err);
+    put_end(t);
+    return rc == PR_OK && t->text.failed ? pr_no_memory(err) : rc;
+}
+
+static pr_code
+write_chrome(conv_job *job, pr_err *err)
+{
+    trace t = {.job = job, .model = job->model};
+    pr_code rc = write_trace(&t, err);
+    job->names_changed += t.frames.changed + t.text.changed;
+    free(t.depth);
+    conv_text_release(&t.frames);
+    conv_text_release(&t.text);
+    pr_list_release(&t.end_of_frame);
+    pr_list_release(&t.path);
+    pr_list_release(&t.pending);
+    return rc;
+}
+
+const conv_target conv_chrome = {
+    .info = {"chrome", ".trace.json",
+             "trace events: the stacks of each thread as slices of time",
+             "https://ui.perfetto.dev, chrome://tracing, speedscope"},
+    .level = CONV_LEVEL_FUNCTION,
+    .time = CONV_TIME_REAL,
+    .times = CONV_TIMES_OF_CLOCK,
+    .takes = CONV_TAKES_LEVEL,
+    .write = write_chrome,
+};

@@ -1,0 +1,401 @@
+/*
+ * svg.c - a flame graph as a picture, the outermost frames on top.
+ *
+ * No scripts and no style sheet, so that a mail or an artifact of a CI system
+ * shows it; a <title> on each frame is the tooltip.  The widest children come
+ * first.  What is narrower than NARROWEST is left blank, inside of a frame
+ * that has its full width: so all that is drawn is to scale.
+ */
+#include "converter/encode/escape.h"
+#include "converter/model/index.h"
+#include "converter/model/label.h"
+#include "converter/model/source_path.h"
+#include "converter/target/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    WIDTH = 1200,
+    MARGIN = 10,
+    ROW = 17,
+    HEAD = 50,        /* above the first row */
+    ROWS_MAX = 300,   /* deeper frames are left out, and a line says so */
+    THREADS_MAX = 24, /* the others are drawn together */
+    CHARACTER = 65,   /* width of a letter, tenths of a pixel */
+    LETTERS_MIN = 3
+};
+static const double NARROWEST = 0.5; /* pixels */
+
+/* A frame to draw. */
+typedef struct box {
+    uint64_t weight;
+    double x; /* pixels */
+    uint32_t position, row;
+} box;
+
+typedef struct picture {
+    conv_job *job;
+    const conv_model *model;
+    conv_index index;
+    uint64_t *below; /* [position] weight there or below, of one group */
+    uint64_t whole;  /* weight of all */
+    box *stack;      /* to be drawn */
+    size_t n_stack, cap_stack;
+    conv_text body, name;
+    uint32_t rows, too_deep;
+    uint64_t too_narrow; /* weight that is not drawn */
+} picture;
+
+static void put(conv_text *, const char *, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+put(conv_text *text, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (n > 0)
+        conv_text_append(text, line,
+                         (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+}
+
+/* ---- one box ---- */
+
+/* Each kind of file has a hue, each name a shade of it. */
+static const char *
+hue_of(pr_bytes file)
+{
+    switch (conv_path_of(file)) {
+    case CONV_PATH_STDLIB:
+        return "210,60%";
+    case CONV_PATH_SITE:
+        return "140,40%";
+    case CONV_PATH_FROZEN:
+        return "230,20%";
+    case CONV_PATH_SPECIAL:
+        return "50,70%";
+    case CONV_PATH_PROJECT:
+        break;
+    }
+    return "22,85%";
+}
+
+static void
+put_fill(picture *p, uint32_t function)
+{
+    const conv_function *f = conv_model_function(p->model, function);
+    pr_bytes name = pr_strings_get(&p->model->strings, f->name);
+    pr_bytes file = pr_strings_get(&p->model->strings, f->file);
+    unsigned shade = (unsigned)(pr_hash_bytes(name.at, name.len) % 16);
+    put(&p->body, "hsl(%s,%u%%)", hue_of(file), 62 + shade);
+}
+
+static double
+pixels(const picture *p, uint64_t weight)
+{
+    return (double)weight / (double)p->whole * (WIDTH - 2 * MARGIN);
+}
+
+/* As many letters of the name as fit, if that is more than a few. */
+static void
+put_letters(picture *p, pr_bytes name, double x, double y, double width)
+{
+    double room = (width - 4) * 10 / CHARACTER;
+    size_t most = room > 0 ? (size_t)room : 0, letters = 0, n = 0;
+    if (most < LETTERS_MIN)
+        return;
+    while (n < name.len && letters < most) {
+        n++;
+        while (n < name.len && ((unsigned char)name.at[n] & 0xc0) == 0x80)
+            n++;
+        letters++;
+    }
+    bool cut = n < name.len;
+    if (cut)
+        for (int drop = 0; drop < 2 && n; drop++)
+            do
+                n--;
+            while (n && ((unsigned char)name.at[n] & 0xc0) == 0x80);
+    put(&p->body, "<text x=\"%.1f\" y=\"%.1f\">", x + 2, y + ROW - 5);
+    conv_escape_xml(&p->body, name.at, n);
+    put(&p->body, cut ? "..</text>" : "</text>");
+}
+
+static void
+begin_box(picture *p, pr_bytes title, uint64_t weight)
+{
+    conv_text_puts(&p->body, "<g><title>");
+    conv_escape_xml(&p->body, title.at, title.len);
+    put(&p->body, "\n%.3f s, %.2f %%</title>", (double)weight / 1e6,
+        100.0 * (double)weight / (double)p->whole);
+}
+
+static void
+put_rect(picture *p, double x, double y, double width)
+{
+    put(&p->body,
+        "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"", x,
+        y, width, ROW - 1);
+}
+
+static void
+draw_box(picture *p, const box *b)
+{
+    const conv_model *m = p->model;
+    uint32_t frame = m->nodes[p->index.node[b->position]].frame;
+    uint32_t function = conv_model_frame(m, frame)->function;
+    pr_bytes name =
+        pr_strings_get(&m->strings, conv_model_function(m, function)->name);
+    double y = HEAD + (double)b->row * ROW, width = pixels(p, b->weight);
+    conv_text_reset(&p->name);
+    conv_label_frame(&p->name, CONV_TEXT_LINE, m, frame);
+    begin_box(p, (pr_bytes){p->name.at, p->name.len}, b->weight);
+    put_rect(p, b->x, y, width);
+    put_fill(p, function);
+    conv_text_puts(&p->body, "\"/>");
+    put_letters(p, name, b->x, y, width);
+    conv_text_puts(&p->body, "</g>\n");
+    if (b->row + 1 > p->rows)
+        p->rows = b->row + 1;
+}
+
+/* ---- a tree ---- */
+
+/* The widest last: it is taken from the stack first. */
+static int
+compare_boxes(const void *a_box, const void *b_box)
+{
+    const box *a = a_box, *b = b_box;
+    if (a->weight != b->weight)
+        return a->weight < b->weight ? -1 : 1;
+    return (a->position < b->position) - (a->position > b->position);
+}
+
+static pr_code
+push_children(picture *p, const box *parent, pr_err *err)
+{
+    const conv_index *index = &p->index;
+    size_t from = p->n_stack;
+    for (uint32_t c = parent->position + 1; c <= index->last[parent->position];
+         c = index->last[c] + 1) {
+        if (p->below[c] == 0)
+            continue;
+        if (pixels(p, p->below[c]) < NARROWEST) {
+            p->too_narrow += p->below[c];
+            continue;
+        }
+        if (parent->row + 1 >= ROWS_MAX) {
+            p->too_deep = 1;
+            continue;
+        }
+        if (!pr_grow(&p->stack, &p->cap_stack, p->n_stack + 1,
+                     sizeof *p->stack))
+            return pr_no_memory(err);
+        p->stack[p->n_stack++] =
+            (box){.weight = p->below[c], .position = c, .row = parent->row + 1};
+    }
+    if (p->n_stack == from)
+        return PR_OK;
+    qsort(p->stack + from, p->n_stack - from, sizeof *p->stack, compare_boxes);
+    double x = parent->x;
+    for (size_t i = p->n_stack; i-- > from;) {
+        p->stack[i].x = x;
+        x += pixels(p, p->stack[i].weight);
+    }
+    return PR_OK;
+}
+
+static pr_code
+draw_tree(picture *p, const box *root, pr_err *err)
+{
+    pr_code rc = push_children(p, root, err);
+    while (rc == PR_OK && p->n_stack) {
+        box b = p->stack[--p->n_stack];
+        draw_box(p, &b);
+        rc = push_children(p, &b, err);
+    }
+    return rc;
+}
+
+/* ---- groups of threads ---- */
+
+static void
+add_thread(picture *p, uint32_t thread)
+{
+    conv_cursor cursor;
+    conv_model_run run;
+    conv_cursor_init(&cursor, &p->model->threads[thread]);
+    while (conv_cursor_next(&cursor, &run))
+        p->below[p->index.position[run.node]] += run.weight_us;
+}
+
+/* Threads of one picture: one, or all that have no place of their own. */
+static pr_code
+draw_group(picture *p, pr_bytes title, double *x, pr_err *err)
+{
+    const conv_index *index = &p->index;
+    for (size_t i = index->n; i-- > 1;)
+        p->below[index->parent[i]] += p->below[i];
+    box root = {.weight = p->below[0], .x = *x};
+    double width = pixels(p, root.weight);
+    *x += width;
+    if (width < NARROWEST) {
+        p->too_narrow += root.weight;
+        return PR_OK;
+    }
+    begin_box(p, title, root.weight);
+    put_rect(p, root.x, HEAD, width);
+    conv_text_puts(&p->body, "hsl(0,0%,80%)\"/>");
+    put_letters(p, title, root.x, HEAD, width);
+    conv_text_puts(&p->body, "</g>\n");
+    if (p->rows == 0)
+        p->rows = 1;
+    return draw_tree(p, &root, err);
+}
+
+typedef struct rank {
+    uint64_t weight;
+    uint32_t thread;
+} rank;
+
+static int
+compare_ranks(const void *a_rank, const void *b_rank)
+{
+    const rank *a = a_rank, *b = b_rank;
+    if (a->weight != b->weight)
+        return a->weight < b->weight ? 1 : -1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+static pr_code
+draw_threads(picture *p, const rank *ranks, size_t n, pr_err *err)
+{
+    conv_text title = {0};
+    double x = MARGIN;
+    pr_code rc = PR_OK;
+    size_t own = n > THREADS_MAX ? THREADS_MAX - 1 : n;
+    for (size_t i = 0; i < n && rc == PR_OK; i++) {
+        add_thread(p, ranks[i].thread);
+        if (i >= own && i + 1 < n)
+            continue; /* more to come into the last group */
+        conv_text_reset(&title);
+        if (i < own) {
+            conv_label_thread(&title, CONV_TEXT_LINE, p->model,
+                              ranks[i].thread);
+        } else {
+            conv_text_u64(&title, n - own);
+            conv_text_puts(&title, " other threads");
+        }
+        rc = title.failed
+                 ? pr_no_memory(err)
+                 : draw_group(p, (pr_bytes){title.at, title.len}, &x, err);
+        memset(p->below, 0, p->index.n * sizeof *p->below);
+    }
+    p->job->names_changed += title.changed;
+    conv_text_release(&title);
+    return rc;
+}
+
+static pr_code
+draw(picture *p, pr_err *err)
+{
+    const conv_model *m = p->model;
+    rank *ranks = calloc(m->n_threads + 1, sizeof *ranks);
+    p->below = calloc(p->index.n, sizeof *p->below);
+    size_t n = 0;
+    if (!ranks || !p->below) {
+        free(ranks);
+        return pr_no_memory(err);
+    }
+    for (uint32_t i = 0; i < m->n_threads; i++)
+        if (m->threads[i].weight_us)
+            ranks[n++] = (rank){m->threads[i].weight_us, i};
+    qsort(ranks, n, sizeof *ranks, compare_ranks);
+    pr_code rc = draw_threads(p, ranks, n, err);
+    free(ranks);
+    return rc;
+}
+
+/* ---- the document ---- */
+
+static void
+put_heading(picture *p, conv_text *head)
+{
+    pr_bytes source = {p->job->source, strlen(p->job->source)};
+    source = conv_path_base(source);
+    put(head, "<text x=\"%d\" y=\"20\" font-size=\"15\">", MARGIN);
+    conv_escape_xml(head, source.at, source.len);
+    put(head,
+        "</text>\n<text x=\"%d\" y=\"38\">%" PRIu64
+        " samples, %.3f s of all threads",
+        MARGIN, p->model->samples, (double)p->model->weight_us / 1e6);
+    if (p->model->unobserved_us)
+        put(head, "; %.3f s were not observed",
+            (double)p->model->unobserved_us / 1e6);
+    if (p->too_narrow)
+        put(head, "; frames narrower than %.1f pixels are not drawn",
+            NARROWEST);
+    if (p->too_deep)
+        put(head, "; nor are those deeper than %d", ROWS_MAX);
+    conv_text_puts(head, "</text>\n");
+}
+
+static void
+put_document(picture *p)
+{
+    conv_text head = {0};
+    int height = HEAD + (int)p->rows * ROW + MARGIN;
+    put(&head,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
+        "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+        "font-family=\"monospace\" font-size=\"11\" fill=\"#111\">\n"
+        "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+        WIDTH, height, WIDTH, height);
+    put_heading(p, &head);
+    p->body.failed = p->body.failed || head.failed;
+    conv_out_write(p->job->out, head.at, head.len);
+    conv_out_write(p->job->out, p->body.at, p->body.len);
+    conv_out_puts(p->job->out, "</svg>\n");
+    conv_text_release(&head);
+}
+
+static pr_code
+write_svg(conv_job *job, pr_err *err)
+{
+    picture p = {.job = job,
+                 .model = job->model,
+                 .whole = job->model->weight_us ? job->model->weight_us : 1};
+    pr_code rc = conv_index_order(job->model, &p.index, err);
+    if (rc == PR_OK)
+        rc = draw(&p, err);
+    if (rc == PR_OK) {
+        put_document(&p);
+        if (p.body.failed || p.name.failed)
+            rc = pr_no_memory(err);
+    }
+    job->names_changed += p.body.changed + p.name.changed;
+    conv_index_release(&p.index);
+    conv_text_release(&p.body);
+    conv_text_release(&p.name);
+    free(p.below);
+    free(p.stack);
+    return rc;
+}
+
+const conv_target conv_svg = {
+    .info = {"svg", ".svg", "a flame graph as a picture, without scripts",
+             "any browser, mail program or image viewer"},
+    .level = CONV_LEVEL_FUNCTION,
+    .time = CONV_TIME_REAL,
+    .times = CONV_TIMES_OF_CLOCK,
+    .takes = CONV_TAKES_LEVEL,
+    .write = write_svg,
+};
