@@ -24,15 +24,16 @@ typedef struct taskdump {
     pr_sink *dump; /* keeps strings and frames */
     rec_name_table names;
     rec_codes *codes;
+    rec_batch batch;
 } taskdump;
 
 /* The frame of a call; false: it makes no sense (the task moved on). */
 static bool
 frame_of(taskdump *d, const rec_call *call, uint32_t *ret)
 {
-    const rec_code *code = rec_codes_find(d->codes, call->code);
-    if (!code &&
-        rec_codes_read(d->codes, &d->memory, call->code, &code, NULL) != PR_OK)
+    const rec_code *code;
+    rec_batch_reset(&d->batch);
+    if (rec_codes_get(d->codes, &d->batch, call->code, &code, NULL) != PR_OK)
         return false;
     return rec_codes_frame(d->codes, code, call->instr, PR_NO_OPCODE, ret,
                            NULL) == PR_OK;
@@ -150,7 +151,9 @@ read_all(taskdump *d, pr_err *err)
     if (code != PR_OK)
         return code;
     rec_name_table_init(&d->names, d->dump);
-    return rec_codes_new(l, &d->names, false, &d->codes, err);
+    code = rec_batch_init(&d->batch, &d->memory, err);
+    return code == PR_OK ? rec_codes_new(l, &d->names, false, &d->codes, err)
+                         : code;
 }
 
 static pr_code
@@ -177,6 +180,7 @@ rec_taskdump_process(pid_t pid, FILE *to, bool json, pr_err *err)
     if (code == PR_OK)
         code = write_all(&d, err);
     rec_codes_free(d.codes);
+    rec_batch_release(&d.batch);
     rec_name_table_release(&d.names);
     if (d.dump)
         d.dump->ops->abort(d.dump);

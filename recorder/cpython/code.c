@@ -1,21 +1,25 @@
 /*
  * code.c - the cache of code objects and of their frames.
  *
- * The hot path is rec_codes_find() and rec_codes_frame(): one look into a
- * hash table each.
+ * The hot path is find_entry() and rec_codes_frame(): one hash lookup each.
  *
  * Reused memory.  A code object may be freed and another one made at the same
- * address.  3.14 and later count such events (code_object_generation), and the
- * cache is emptied when the count moves.  3.11 to 3.13 do not.  There a code
- * object is believed for RECHECK_TICKS ticks after it was looked at; its next
- * use looks again.  If its own words (its size, first line, and where its
- * names and line table lie) are as before, what is known of it stays; but each
- * FULL_EVERY-th look, and each that finds other words, reads all of it.  What
- * says something new is a new object, and counted as an invalidation.  The
- * limit of this rule: within that time a frame of the new object is told under
- * the old one's name, if its instruction lies within the old one's.  Programs
- * that drop code while it is sampled (exec() in a loop) are the only ones that
- * can show it.
+ * address, so what is known of an address holds only while the object there is
+ * the same one.  That is verified with each stack: rec_codes_ask() adds the
+ * object's own words to the batch of reads that holds the stack, and
+ * rec_codes_get() compares them with those that were read first.
+ *
+ * 3.14, 3.15  code_object_generation of an interpreter counts the code objects
+ *             that were freed (code_dealloc(), Objects/codeobject.c).  An
+ *             object that was verified at the present count need not be read.
+ * 3.12, 3.13  the words hold co_version, which no two code objects of an
+ *             interpreter share (PyCode_New, Objects/codeobject.c) until
+ *             2^32 were made.
+ * 3.11        has neither.  All words may be equal if every object that they
+ *             point to was freed and made again at its address, so the text of
+ *             the qualified name and of the file name is compared, too.  The
+ *             limit: two functions of the same name, file and first line that
+ *             differ in the lines within.
  */
 #include "recorder/cpython/code.h"
 
@@ -25,8 +29,6 @@
 #include <stdlib.h>
 
 enum {
-    RECHECK_TICKS = 64,
-    FULL_EVERY = 32,
     NAME_MAX_POINTS = 64 << 10, /* a longer name is cut */
     LINES_MAX = 16 << 20,
     COPIES_MAX = 2048, /* MAX_THREADS of the thread-local bytecode */
@@ -35,21 +37,31 @@ enum {
     COST_MAX = 256 << 20, /* bytes of line tables */
     UNITS_MAX = 1 << 28,
     WORDS_MAX = 1 << 21, /* a frame is smaller than a stack chunk of 16 MiB */
-    TYPE_NAME = 5        /* "code" and its NUL */
+    TYPE_NAME = 5,       /* "code" and its NUL */
+    TEXT_COMPARED = 256, /* bytes of a name that are compared on 3.11 */
+    TEXTS_LATELY = 8
 };
+
+/* The first bytes of a str, to be compared. */
+typedef struct text {
+    uint64_t address;
+    uint32_t len; /* 0: not compared */
+    uint64_t hash;
+} text;
 
 typedef struct entry {
     rec_code code;
     rec_lines lines; /* empty if they could not be read */
     uint32_t file, func;
     int32_t first_line;
-    uint64_t since; /* the tick at which it was looked at */
-    uint32_t looks; /* since all of it was read */
-    uint64_t words; /* hash of its own words ... */
-    uint64_t hash;  /* ... and of all it says */
-    bool stale;     /* to be read again */
+    uint64_t own;                /* hash of its own words ... */
+    text name, path;             /* ... 3.11: and of two it points to ... */
+    uint64_t hash;               /* ... and of all it says */
+    uint64_t window;             /* when it was verified ... */
+    uint64_t interp, generation; /* ... and at what count (3.14+) */
+    bool stale;                  /* to be read again */
     bool degraded;  /* its names or lines could not be read: its frames are
-                     * good for this tick only */
+                     * good for this stack only */
     uint64_t *copy; /* thread-local instructions (free-threaded 3.14+) */
     size_t n_copies;
 } entry;
@@ -72,8 +84,15 @@ struct rec_codes {
     memo *memo;
     size_t n_memos, cap_memos;
     pr_table by_instruction;
-    uint64_t code_type; /* address of PyCode_Type, once seen */
-    uint64_t tick, generation;
+    uint64_t code_type;          /* address of PyCode_Type, once seen */
+    uint32_t own_from, own_to;   /* the words that identify an object */
+    uint64_t window;             /* the present stack */
+    uint64_t interp, generation; /* of it, where they are counted */
+    bool counted;
+    uint64_t epoch;
+    /* 3.11: texts that were asked for, and found equal, with this stack: the
+     * objects of one file share its name */
+    uint64_t asked[TEXTS_LATELY], equal[TEXTS_LATELY];
     size_t cost;
     uint64_t hits, misses, invalidations, degraded;
 };
@@ -89,6 +108,11 @@ rec_codes_new(const rec_layout *layout, rec_name_table *names, bool opcodes,
         return pr_no_memory(err);
     c->layout = layout;
     c->opcodes = opcodes;
+    /* all between the two is set when the object is made and stays */
+    c->own_from = layout->code.stacksize < layout->code.firstlineno
+                      ? layout->code.stacksize
+                      : layout->code.firstlineno;
+    c->own_to = layout->code.linetable + 8;
     c->names = names;
     *ret = c;
     return PR_OK;
@@ -110,16 +134,16 @@ forget_frames(rec_codes *c)
     pr_table_reset(&c->by_instruction);
 }
 
-void
-rec_codes_reset(rec_codes *c)
+/* Empty the cache: its limits are reached, or it ends. */
+static void
+reset(rec_codes *c)
 {
     for (size_t i = 0; i < c->n_entries; i++)
         release_entry(c, &c->entry[i]);
     c->n_entries = 0;
     pr_table_reset(&c->by_address);
     forget_frames(c);
-    c->code_type = 0; /* another program (exec) has another one */
-    c->invalidations++;
+    c->epoch++;
 }
 
 void
@@ -127,7 +151,7 @@ rec_codes_free(rec_codes *c)
 {
     if (!c)
         return;
-    rec_codes_reset(c);
+    reset(c);
     free(c->entry);
     free(c->memo);
     pr_table_release(&c->by_address);
@@ -136,12 +160,27 @@ rec_codes_free(rec_codes *c)
 }
 
 void
-rec_codes_tick(rec_codes *c, uint64_t generation)
+rec_codes_begin(rec_codes *c, uint64_t interp, const uint64_t *generation)
 {
-    c->tick++;
-    if (generation != c->generation && c->n_entries)
-        rec_codes_reset(c);
-    c->generation = generation;
+    c->window++;
+    c->interp = interp;
+    c->counted = generation != NULL;
+    c->generation = generation ? *generation : 0;
+    memset(c->asked, 0, sizeof c->asked);
+    memset(c->equal, 0, sizeof c->equal);
+}
+
+rec_code_stamp
+rec_codes_stamp(const rec_codes *c)
+{
+    return (rec_code_stamp){c->epoch, c->interp, c->generation, c->counted};
+}
+
+bool
+rec_codes_hold(const rec_codes *c, const rec_code_stamp *stamp)
+{
+    return c->counted && stamp->counted && stamp->epoch == c->epoch &&
+           stamp->interp == c->interp && stamp->generation == c->generation;
 }
 
 uint64_t
@@ -182,19 +221,23 @@ find_entry(const rec_codes *c, uint64_t address)
     return i == PR_TABLE_NONE ? NULL : &c->entry[i];
 }
 
-const rec_code *
-rec_codes_find(rec_codes *c, uint64_t address)
+/* Is it the object at its address, as far as the present stack says? */
+static bool
+is_verified(const rec_codes *c, const entry *e)
+{
+    if (e->stale)
+        return false;
+    if (e->window == c->window)
+        return true;
+    return c->counted && !e->degraded && e->generation == c->generation &&
+           e->interp == c->interp;
+}
+
+bool
+rec_codes_is_verified(const rec_codes *c, uint64_t address)
 {
     const entry *e = find_entry(c, address);
-    if (!e || e->stale)
-        return NULL;
-    uint64_t age = c->tick - e->since;
-    if ((e->degraded && age > 0) ||
-        (c->layout->interp.code_generation == REC_ABSENT &&
-         age >= RECHECK_TICKS))
-        return NULL;
-    c->hits++;
-    return &e->code;
+    return e && is_verified(c, e);
 }
 
 /* ---- reading ---- */
@@ -342,31 +385,91 @@ read_copies(rec_memory *memory, uint64_t address, entry *e, pr_err *err)
     return PR_OK;
 }
 
-/* The object's own words into `head` and *e. */
+/* What an object's own words say. */
 static pr_code
-read_head(rec_codes *c, rec_memory *memory, uint64_t address, uint8_t *head,
-          entry *e, pr_err *err)
+read_head(rec_codes *c, rec_memory *memory, uint64_t address,
+          const uint8_t *head, entry *e, pr_err *err)
 {
-    const rec_layout *l = c->layout;
-    if (!rec_plausible(address))
-        return not_code(address, err);
-    pr_code code = rec_memory_read(memory, address, head, l->code.size, err);
-    if (code == PR_OK)
-        code = check_type(c, memory, address, rec_u64(head + l->object.ob_type),
-                          err);
+    pr_code code = check_type(c, memory, address,
+                              rec_u64(head + c->layout->object.ob_type), err);
     if (code == PR_OK)
         code = parse_head(c, address, head, e, err);
     if (code != PR_OK)
         return code;
-    const uint64_t words[] = {
-        (uint64_t)e->code.n_units << 32 | e->code.frame_words,
-        (uint64_t)e->first_line, rec_u64(head + l->code.filename),
-        rec_u64(head + l->code.qualname), rec_u64(head + l->code.linetable)};
-    e->words = pr_hash_bytes(words, sizeof words);
-    e->hash = pr_hash_bytes(words, 16); /* addresses do not count */
-    e->since = c->tick;
+    const uint64_t words[] = {(uint64_t)e->code.n_units << 32 |
+                                  e->code.frame_words,
+                              (uint64_t)e->first_line};
+    e->hash = pr_hash_bytes(words, sizeof words); /* addresses do not count */
     return PR_OK;
 }
+
+/* ---- 3.11: the texts that are compared ---- */
+
+static bool
+compares_texts(const rec_codes *c)
+{
+    return c->layout->minor == 11;
+}
+
+/* The fixed part of a str from its length on, and the first of its text. */
+static text
+text_at(const rec_codes *c, rec_memory *memory, uint64_t address)
+{
+    const rec_layout *l = c->layout;
+    uint8_t head[REC_CAP_OBJECT];
+    text t = {.address = address};
+    if (!rec_plausible(address) ||
+        rec_memory_read(memory, address, head, l->object.ascii_data, NULL) !=
+            PR_OK)
+        return t;
+    uint64_t points = rec_u64(head + l->object.unicode_length);
+    uint32_t some = points < TEXT_COMPARED ? (uint32_t)points : TEXT_COMPARED;
+    uint8_t bytes[REC_CAP_OBJECT + TEXT_COMPARED];
+    uint32_t len = l->object.ascii_data - l->object.unicode_length + some;
+    if (rec_memory_read(memory, address + l->object.unicode_length, bytes, len,
+                        NULL) != PR_OK)
+        return t;
+    t.len = len;
+    t.hash = pr_hash_bytes(bytes, len);
+    return t;
+}
+
+/* Was it noted with this stack?  If not, it is now. */
+static bool
+noted(uint64_t lately[TEXTS_LATELY], uint64_t address)
+{
+    uint64_t *at = &lately[pr_mix64(address) % TEXTS_LATELY];
+    bool found = *at == address;
+    *at = address;
+    return found;
+}
+
+static void
+ask_text(rec_codes *c, rec_batch *batch, const text *t)
+{
+    if (t->len && !noted(c->asked, t->address))
+        rec_batch_add(batch, t->address + c->layout->object.unicode_length,
+                      t->len);
+}
+
+static bool
+same_text(rec_codes *c, rec_batch *batch, const text *t)
+{
+    uint64_t *equal = &c->equal[pr_mix64(t->address) % TEXTS_LATELY];
+    if (*equal == t->address)
+        return true;
+    const uint8_t *p =
+        t->len ? rec_batch_find(batch,
+                                t->address + c->layout->object.unicode_length,
+                                t->len)
+               : NULL;
+    if (!p || pr_hash_bytes(p, t->len) != t->hash)
+        return false;
+    *equal = t->address;
+    return true;
+}
+
+/* ---- the whole object ---- */
 
 /* What the words lead to; on failure *e owns nothing. */
 static pr_code
@@ -386,6 +489,10 @@ read_rest(rec_codes *c, rec_memory *memory, const uint8_t *head, entry *e,
         code = read_lines(c, memory, rec_u64(head + l->code.linetable), e, err);
     if (code != PR_OK)
         free(e->copy);
+    else if (compares_texts(c)) {
+        e->name = text_at(c, memory, rec_u64(head + l->code.qualname));
+        e->path = text_at(c, memory, rec_u64(head + l->code.filename));
+    }
     return code;
 }
 
@@ -402,6 +509,7 @@ replace_entry(rec_codes *c, entry *old, entry *fresh)
     if (same)
         return;
     c->invalidations++;
+    c->epoch++;
     forget_frames(c); /* those of one object cannot be told apart */
 }
 
@@ -410,7 +518,7 @@ add_entry(rec_codes *c, entry *fresh, const rec_code **ret, pr_err *err)
 {
     size_t cost = rec_lines_cost(&fresh->lines);
     if (c->n_entries >= CODES_MAX || c->cost + cost > COST_MAX)
-        rec_codes_reset(c);
+        reset(c);
     fresh->code.index = (uint32_t)c->n_entries;
     if (!pr_grow(&c->entry, &c->cap_entries, c->n_entries + 1,
                  sizeof *c->entry) ||
@@ -426,39 +534,104 @@ add_entry(rec_codes *c, entry *fresh, const rec_code **ret, pr_err *err)
     return PR_OK;
 }
 
-/* Is what was looked at the object that is known, as far as its own words
- * say? */
+/* Does the batch show the object that is known? */
 static bool
-is_unchanged(const entry *old, const entry *fresh)
+is_same(rec_codes *c, rec_batch *batch, const entry *e, uint64_t own)
 {
-    return old && !old->stale && !old->degraded && old->words == fresh->words &&
-           old->looks < FULL_EVERY;
+    if (e->stale || e->degraded || e->own != own)
+        return false;
+    return !compares_texts(c) ||
+           (same_text(c, batch, &e->name) && same_text(c, batch, &e->path));
 }
 
-pr_code
-rec_codes_read(rec_codes *c, rec_memory *memory, uint64_t address,
-               const rec_code **ret, pr_err *err)
+static void
+verify(const rec_codes *c, entry *e)
 {
+    e->window = c->window;
+    e->interp = c->interp;
+    e->generation = c->counted ? c->generation : UINT64_MAX;
+}
+
+/* Read what is new at the address.  *old may be NULL. */
+static pr_code
+read_anew(rec_codes *c, rec_batch *batch, uint64_t address, entry *old,
+          uint64_t own, const rec_code **ret, pr_err *err)
+{
+    entry fresh = {.own = own};
+    /* the next read may move the batch's bytes */
     uint8_t head[REC_CAP_CODE];
-    entry fresh = {0};
+    memcpy(head, rec_batch_find(batch, address, c->layout->code.size),
+           c->layout->code.size);
     c->misses++;
-    pr_code code = read_head(c, memory, address, head, &fresh, err);
+    pr_code code = read_head(c, batch->memory, address, head, &fresh, err);
+    if (code == PR_OK)
+        code = read_rest(c, batch->memory, head, &fresh, err);
+    batch->calls++; /* something was read after the batch */
     if (code != PR_OK)
         return code;
-    entry *old = find_entry(c, address);
-    if (is_unchanged(old, &fresh)) {
-        old->since = c->tick;
-        old->looks++;
-        *ret = &old->code;
-        return PR_OK;
-    }
-    code = read_rest(c, memory, head, &fresh, err);
-    if (code != PR_OK)
-        return code;
+    verify(c, &fresh);
     if (!old)
         return add_entry(c, &fresh, ret, err);
     replace_entry(c, old, &fresh);
     *ret = &old->code;
+    return PR_OK;
+}
+
+void
+rec_codes_ask(rec_codes *c, rec_batch *batch, uint64_t address)
+{
+    if (!rec_plausible(address))
+        return;
+    rec_batch_add(batch, address, c->layout->code.size);
+    if (!compares_texts(c))
+        return;
+    const entry *e = find_entry(c, address);
+    if (!e)
+        return;
+    ask_text(c, batch, &e->name);
+    ask_text(c, batch, &e->path);
+}
+
+/* The object's own words, from the batch or read now. */
+static pr_code
+own_words(rec_codes *c, rec_batch *batch, uint64_t address, const uint8_t **ret,
+          pr_err *err)
+{
+    uint32_t size = c->layout->code.size;
+    *ret = rec_batch_find(batch, address, size);
+    if (*ret)
+        return PR_OK;
+    if (!rec_plausible(address))
+        return not_code(address, err);
+    rec_codes_ask(c, batch, address);
+    pr_code code = rec_batch_read(batch, err);
+    if (code != PR_OK)
+        return code;
+    *ret = rec_batch_find(batch, address, size);
+    return *ret ? PR_OK : not_code(address, err);
+}
+
+pr_code
+rec_codes_get(rec_codes *c, rec_batch *batch, uint64_t address,
+              const rec_code **ret, pr_err *err)
+{
+    entry *e = find_entry(c, address);
+    if (e && is_verified(c, e)) {
+        c->hits++;
+        *ret = &e->code;
+        return PR_OK;
+    }
+    const uint8_t *words;
+    pr_code code = own_words(c, batch, address, &words, err);
+    if (code != PR_OK)
+        return code;
+    uint64_t own = pr_hash_seeded(words + c->own_from, c->own_to - c->own_from,
+                                  rec_u64(words + c->layout->code.n_units));
+    if (!e || !is_same(c, batch, e, own))
+        return read_anew(c, batch, address, e, own, ret, err);
+    c->hits++;
+    verify(c, e);
+    *ret = &e->code;
     return PR_OK;
 }
 

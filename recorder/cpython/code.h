@@ -2,16 +2,16 @@
  * code.h - code objects of the target: names, lines, sizes; read once.
  *
  * The cache turns (code object, instruction) into a frame id of the sink and
- * tells the sink new strings and frames.  It is emptied when the generation
- * counter of an interpreter moves (3.14+).  3.11 to 3.13 have no counter: an
- * object is then read again at its first use after some ticks; see code.c for
- * the rule and its limits.
+ * emits new strings and frames.  A frame bears the name of the code that ran:
+ * what identifies a code object is read in the same batch as the stack that
+ * refers to it and compared, or the interpreter's count of freed code objects
+ * shows that it is the same one; see code.c.
  */
 #ifndef RECORDER_CPYTHON_CODE_H
 #define RECORDER_CPYTHON_CODE_H
 
-#include "recorder/cpython/layout.h"
 #include "recorder/cpython/name_table.h"
+#include "recorder/cpython/read_batch.h"
 
 typedef struct rec_codes rec_codes; /* opaque */
 
@@ -31,15 +31,40 @@ pr_code rec_codes_new(const rec_layout *layout, rec_name_table *names,
                       bool opcodes, rec_codes **ret, pr_err *err);
 void rec_codes_free(rec_codes *codes); /* takes NULL */
 
-/* Known code object at this address, or NULL: it is new, or it is time to read
- * it again.  O(1), reads nothing. */
-const rec_code *rec_codes_find(rec_codes *codes, uint64_t address);
+/* Begin with the stack of a thread of the interpreter at address `interp`.
+ * `generation` is its count of freed code objects, read in the same batch as
+ * the stack; NULL on versions without one, or if it was not read. */
+void rec_codes_begin(rec_codes *codes, uint64_t interp,
+                     const uint64_t *generation);
 
-/* Read and keep it.  PR_TORN if what lies there is no code object.  Names or
- * lines that cannot be read cost the frame its name, not the sample.  The
- * pointer is valid until the next rec_codes_read() or _reset(). */
-pr_code rec_codes_read(rec_codes *codes, rec_memory *memory, uint64_t address,
-                       const rec_code **ret, pr_err *err);
+/* Is the object at this address known to be the one in the cache?  O(1), reads
+ * nothing. */
+bool rec_codes_is_verified(const rec_codes *codes, uint64_t address);
+
+/* Add to the batch what identifies the object. */
+void rec_codes_ask(rec_codes *codes, rec_batch *batch, uint64_t address);
+
+/* The code object at `address`, as it is in the batch: the known one, or read
+ * anew.  What the batch lacks is read now; batch->calls shows whether anything
+ * was.  PR_TORN if it is not a code object.  Names or lines that cannot be read
+ * cost the frame its name, not the sample.  The pointer is valid until the next
+ * call. */
+pr_code rec_codes_get(rec_codes *codes, rec_batch *batch, uint64_t address,
+                      const rec_code **ret, pr_err *err);
+
+/* What must be as it was for verified code objects to stay verified.  Until the
+ * epoch changes, no known address was found to hold another object. */
+typedef struct rec_code_stamp {
+    uint64_t epoch;
+    uint64_t interp, generation;
+    bool counted; /* the generation is known */
+} rec_code_stamp;
+
+/* Of the present stack. */
+rec_code_stamp rec_codes_stamp(const rec_codes *codes);
+
+/* Was no code object freed since? */
+bool rec_codes_hold(const rec_codes *codes, const rec_code_stamp *stamp);
 
 /* Frame id for an instruction of a known code object; tells the sink a new
  * frame (and strings) the first time.  instr_ptr may be one unit before the
@@ -57,16 +82,11 @@ pr_code rec_codes_synthetic(rec_codes *codes, const char *file,
                             const char *func, size_t func_len, uint32_t *ret,
                             pr_err *err);
 
-/* Begin a tick: `generation` of the interpreters summed (0 on versions
- * without).  Empties the cache when it moved. */
-void rec_codes_tick(rec_codes *codes, uint64_t generation);
-
 /* Frames that were told without their name, or with the line of `def` only,
  * because the target's memory did not show more.  Such a code object is read
- * again in the next tick. */
+ * again with the next stack. */
 uint64_t rec_codes_degraded(const rec_codes *codes);
 
-void rec_codes_reset(rec_codes *codes);
 void rec_codes_counts(const rec_codes *codes, uint64_t *ret_hits,
                       uint64_t *ret_misses, uint64_t *ret_invalidations);
 

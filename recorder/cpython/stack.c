@@ -15,7 +15,14 @@
 enum {
     WALK_MAX = 1 << 18, /* frames of one walk */
     OFF_READS_MAX = 4096,
-    NO_CHUNK = UINT32_MAX
+    NO_CHUNK = UINT32_MAX,
+    SEEN = 256 /* a power of two */
+};
+
+/* A direct-mapped memory of code objects: what it forgot is met twice. */
+struct rec_seen {
+    uint64_t code;
+    uint32_t round;
 };
 
 typedef enum raw_kind { RAW_FRAME, RAW_NATIVE, RAW_GC } raw_kind;
@@ -31,6 +38,7 @@ void
 rec_stack_release(rec_stack *stack)
 {
     free(stack->v);
+    free(stack->code);
     *stack = (rec_stack){0};
 }
 
@@ -38,7 +46,9 @@ void
 rec_walker_release(rec_walker *walker)
 {
     free(walker->raw);
+    free(walker->seen);
     walker->raw = NULL;
+    walker->seen = NULL;
     walker->n_raw = walker->cap_raw = 0;
 }
 
@@ -354,23 +364,123 @@ match_old(const rec_walker *w, const told *plan, const rec_stack *old)
     return p;
 }
 
-/* The code object of a frame, read if it is new. */
-static pr_code
-code_of(rec_walker *w, rec_batch *batch, const rec_raw *raw,
-        const rec_code **ret, pr_err *err)
+/* ---- the code objects of a stack ---- */
+
+static bool
+is_counted(const rec_walker *w)
 {
-    const rec_code *code = rec_codes_find(w->codes, raw->code);
-    if (!code) {
-        w->code_misses++;
-        pr_code r =
-            rec_codes_read(w->codes, batch->memory, raw->code, &code, err);
-        if (r != PR_OK)
-            return r;
-        batch->calls++;
+    return w->layout->interp.code_generation != REC_ABSENT;
+}
+
+/* Begin a pass over frames. */
+static bool
+begin_round(rec_walker *w)
+{
+    if (!w->seen)
+        w->seen = calloc(SEEN, sizeof *w->seen);
+    w->round++;
+    return w->seen != NULL;
+}
+
+/* Is it met for the first time in this round? */
+static bool
+is_first(rec_walker *w, uint64_t code)
+{
+    rec_seen *s = &w->seen[pr_mix64(code) & (SEEN - 1)];
+    if (s->code == code && s->round == w->round)
+        return false;
+    *s = (rec_seen){code, w->round};
+    return true;
+}
+
+/* False: out of memory; the list stays unfilled. */
+static bool
+list_codes(rec_walker *w, rec_stack *stack)
+{
+    uint64_t last = 0;
+    if (stack->listed)
+        return true;
+    stack->n_codes = 0;
+    if (!begin_round(w))
+        return false;
+    for (uint32_t i = 0; i < stack->n; i++) {
+        uint64_t code = stack->v[i].code;
+        if (code == last || !code || !is_first(w, code))
+            continue;
+        if (!pr_grow(&stack->code, &stack->cap_codes, stack->n_codes + 1,
+                     sizeof *stack->code))
+            return false;
+        stack->code[stack->n_codes++] = last = code;
     }
-    *ret = code;
+    return stack->listed = true;
+}
+
+static void
+ask_all(rec_walker *w, rec_stack *stack, rec_batch *batch)
+{
+    if (!list_codes(w, stack))
+        return;
+    for (size_t i = 0; i < stack->n_codes; i++)
+        rec_codes_ask(w->codes, batch, stack->code[i]);
+    stack->asked = true;
+}
+
+void
+rec_stack_ask(rec_walker *w, rec_stack *last, rec_batch *batch)
+{
+    last->asked = false;
+    if (last->n && (last->ahead || !is_counted(w)))
+        ask_all(w, last, batch);
+}
+
+/* *ret: equal frames of `last` and of what was walked have equal code. */
+static pr_code
+verify_last(rec_walker *w, rec_batch *batch, rec_stack *last, bool *ret,
+            pr_err *err)
+{
+    *ret = rec_codes_hold(w->codes, &last->stamp);
+    last->ahead = !*ret && last->n;
+    if (*ret || !last->n)
+        return PR_OK;
+    pr_code code = PR_OK;
+    if (!last->asked) {
+        ask_all(w, last, batch);
+        code = rec_batch_read(batch, err);
+    }
+    if (code != PR_OK || !last->listed)
+        return code;
+    for (size_t i = 0; i < last->n_codes; i++) {
+        const rec_code *ignored;
+        pr_err why = PR_ERR_INIT;
+        if (rec_codes_get(w->codes, batch, last->code[i], &ignored, &why) !=
+            PR_OK)
+            return PR_OK; /* it was freed: the last stack says nothing */
+    }
+    *ret = last->stamp.epoch == rec_codes_stamp(w->codes).epoch;
     return PR_OK;
 }
+
+/* Ask in one read for the code objects of all frames from position `from` on
+ * that are not verified. */
+static pr_code
+load_codes(rec_walker *w, rec_batch *batch, uint32_t from, pr_err *err)
+{
+    uint64_t last = 0;
+    if (!begin_round(w))
+        return pr_no_memory(err);
+    for (size_t i = w->n_raw - from; i-- > 0;) {
+        const rec_raw *raw = &w->raw[i];
+        if (raw->kind != RAW_FRAME || raw->code == last)
+            continue;
+        last = raw->code;
+        if (is_first(w, last) && !rec_codes_is_verified(w->codes, last) &&
+            !rec_batch_find(batch, last, w->layout->code.size))
+            rec_codes_ask(w->codes, batch, last);
+    }
+    return rec_batch_read(batch, err);
+}
+
+/* ---- the places of frames ---- */
 
 /* Sizes of all frames from position `from` on, told or not. */
 static pr_code
@@ -384,7 +494,7 @@ find_words(rec_walker *w, rec_batch *batch, uint32_t from, pr_err *err)
             continue;
         if (raw->code != last) {
             const rec_code *code;
-            pr_code r = code_of(w, batch, raw, &code, err);
+            pr_code r = rec_codes_get(w->codes, batch, raw->code, &code, err);
             if (r != PR_OK)
                 return r;
             last = raw->code;
@@ -430,9 +540,8 @@ is_leaving(rec_walker *w, rec_batch *batch, const rec_data_stack *s,
         frame[l->frame.owner] != l->frame.owner_thread ||
         !rec_plausible(executable))
         return false;
-    rec_raw leaving = {.code = executable};
     const rec_code *code;
-    return code_of(w, batch, &leaving, &code, NULL) == PR_OK &&
+    return rec_codes_get(w->codes, batch, executable, &code, NULL) == PR_OK &&
            at + 8 * (uint64_t)code->frame_words == inner->address;
 }
 
@@ -494,24 +603,37 @@ opcode_at(rec_batch *batch, uint64_t instr)
     return p ? *p : PR_NO_OPCODE;
 }
 
+/* A thread's own copy of the instructions may have been made after the code
+ * object was read: the second try reads it again. */
+static pr_code
+python_frame(rec_walker *w, rec_batch *batch, const rec_raw *raw, uint32_t *ret,
+             pr_err *err)
+{
+    uint8_t opcode = w->opcodes ? opcode_at(batch, raw->instr) : PR_NO_OPCODE;
+    pr_err why;
+    pr_code r = PR_TORN;
+    for (int i = 0; i < 2 && r == PR_TORN; i++) {
+        const rec_code *code;
+        why = (pr_err)PR_ERR_INIT;
+        r = rec_codes_get(w->codes, batch, raw->code, &code, &why);
+        if (r == PR_OK)
+            r = rec_codes_frame(w->codes, code, raw->instr, opcode, ret, &why);
+    }
+    if (r != PR_OK && err && err->code == PR_OK)
+        *err = why;
+    return r;
+}
+
 static pr_code
 entry_of(rec_walker *w, rec_batch *batch, const rec_raw *raw, rec_entry *ret,
          pr_err *err)
 {
     rec_entry e = {raw->code, raw->instr, raw->address, raw->words, 0};
-    const rec_code *code;
-    pr_code r;
-    if (raw->kind != RAW_FRAME) {
-        r = synthetic(w, raw->kind == RAW_GC ? PR_GC_FUNC : PR_NATIVE_FUNC,
-                      &e.id, err);
-    } else {
-        r = code_of(w, batch, raw, &code, err);
-        if (r == PR_OK)
-            r = rec_codes_frame(w->codes, code, raw->instr,
-                                w->opcodes ? opcode_at(batch, raw->instr)
-                                           : PR_NO_OPCODE,
-                                &e.id, err);
-    }
+    pr_code r =
+        raw->kind == RAW_FRAME
+            ? python_frame(w, batch, raw, &e.id, err)
+            : synthetic(w, raw->kind == RAW_GC ? PR_GC_FUNC : PR_NATIVE_FUNC,
+                        &e.id, err);
     if (r == PR_OK)
         *ret = e;
     return r;
@@ -576,14 +698,20 @@ common_prefix(const rec_stack *a, const rec_stack *b, uint32_t from)
 
 pr_code
 rec_stack_decode(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
-                 const rec_stack *old, bool trusted, rec_stack *fresh,
-                 uint32_t *ret_keep, uint32_t *ret_omitted, pr_err *err)
+                 rec_stack *last, rec_stack *fresh, uint32_t *ret_keep,
+                 uint32_t *ret_omitted, pr_err *err)
 {
     told plan = plan_of(w);
     if (!pr_grow(&fresh->v, &fresh->cap, plan.depth, sizeof *fresh->v))
         return pr_no_memory(err);
-    uint32_t same = trusted ? match_old(w, &plan, old) : 0;
-    pr_code code = find_words(w, batch, same, err);
+    bool trusted;
+    pr_code code = verify_last(w, batch, last, &trusted, err);
+    if (code != PR_OK)
+        return code;
+    uint32_t same = trusted ? match_old(w, &plan, last) : 0;
+    code = load_codes(w, batch, same, err);
+    if (code == PR_OK)
+        code = find_words(w, batch, same, err);
     if (code == PR_OK)
         code = check_neighbours(w, batch, source, err);
     if (code == PR_OK && w->opcodes)
@@ -591,12 +719,16 @@ rec_stack_decode(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
     if (code != PR_OK)
         return code;
     if (same)
-        memcpy(fresh->v, old->v, same * sizeof *old->v);
-    code = decode_rest(w, batch, &plan, same, trusted ? old : NULL, fresh, err);
+        memcpy(fresh->v, last->v, same * sizeof *last->v);
+    code =
+        decode_rest(w, batch, &plan, same, trusted ? last : NULL, fresh, err);
     if (code != PR_OK)
         return code;
     fresh->n = plan.depth;
-    *ret_keep = common_prefix(old, fresh, same);
+    fresh->stamp = rec_codes_stamp(w->codes);
+    fresh->ahead = last->ahead;
+    fresh->listed = false;
+    *ret_keep = common_prefix(last, fresh, same);
     *ret_omitted = plan.omitted;
     return PR_OK;
 }

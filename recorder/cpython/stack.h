@@ -27,11 +27,18 @@ typedef struct rec_stack {
     rec_entry *v; /* outermost first */
     uint32_t n;
     size_t cap;
+    rec_code_stamp stamp; /* when it was decoded */
+    uint64_t *code;       /* addresses of its code objects, each once */
+    size_t n_codes, cap_codes;
+    bool listed; /* `code` is filled */
+    bool ahead;  /* the code objects are worth reading with the next stack */
+    bool asked;  /* they are in the present batch */
 } rec_stack;
 
 void rec_stack_release(rec_stack *stack);
 
-typedef struct rec_raw rec_raw; /* a frame as walked */
+typedef struct rec_raw rec_raw;   /* a frame as walked */
+typedef struct rec_seen rec_seen; /* a code object that was met */
 
 typedef struct rec_walker {
     const rec_layout *layout;
@@ -40,9 +47,14 @@ typedef struct rec_walker {
     bool native, opcodes;
     rec_raw *raw; /* innermost first */
     size_t n_raw, cap_raw;
-    bool anchored; /* the outer part was taken from the last stack */
-    uint64_t code_misses;
+    bool anchored;  /* the outer part was taken from the last stack */
+    rec_seen *seen; /* scratch: code objects met in one pass over frames */
+    uint32_t round; /* of such passes */
 } rec_walker;
+
+/* Add to a batch what identifies the code objects of the last stack, where that
+ * is needed, so that they are read at the same moment as the new one. */
+void rec_stack_ask(rec_walker *walker, rec_stack *last, rec_batch *batch);
 
 void rec_walker_release(rec_walker *walker);
 
@@ -61,13 +73,13 @@ pr_code rec_stack_walk(rec_walker *walker, rec_batch *batch,
                        rec_data_stack *source, const rec_walk *walk,
                        pr_err *err);
 
-/* Decode what was walked into *fresh.  `trusted` says that equal code and
- * instruction addresses mean equal frames (no code object went meanwhile).
- * *ret_keep: how many outermost frames `old` and *fresh share; *ret_omitted:
- * frames that the limit of depth left out. */
+/* Decode what was walked into *fresh.  Frames that equal those of `last` at
+ * their place are taken from there, once the batch has shown that their code
+ * objects are the same.  *ret_keep: how many outermost frames `last` and *fresh
+ * share; *ret_omitted: frames that the limit of depth left out. */
 pr_code rec_stack_decode(rec_walker *walker, rec_batch *batch,
-                         const rec_data_stack *source, const rec_stack *old,
-                         bool trusted, rec_stack *fresh, uint32_t *ret_keep,
+                         const rec_data_stack *source, rec_stack *last,
+                         rec_stack *fresh, uint32_t *ret_keep,
                          uint32_t *ret_omitted, pr_err *err);
 
 #endif

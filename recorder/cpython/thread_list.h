@@ -52,7 +52,6 @@ typedef struct rec_thread {
 
     rec_data_stack source;
     rec_stack stack;             /* as last seen */
-    uint64_t epoch;              /* of the codes when it was decoded */
     bool known;                  /* it was the whole truth at that moment ... */
     bool proven;                 /* ... and that was proven */
     uint64_t anchor, anchor_seq; /* as written (anchor.h), or 0 */

@@ -121,7 +121,6 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
     t->stack = u->program.fresh;
     u->program.fresh = old;
     t->shared = f->keep < t->shared ? f->keep : t->shared;
-    t->epoch = u->program.epoch;
     t->known = true;
     t->proven = kind != PR_COUNT_UNPROVEN;
     rec_frame_cache_drop(t); /* until it is written anew */
@@ -195,6 +194,7 @@ rec_sample_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
     rec_read r = {guard, REC_NO_PIECE, REC_NO_PIECE, {0}};
     if (guard)
         r.before = rec_batch_add(&u->program.batch, guard, 4);
+    rec_stack_ask(&u->program.walker, &t->stack, &u->program.batch);
     /* unguarded, the current frame read again shows what moved */
     if (!rec_data_stack_add(&t->source, &u->program.runtime.layout,
                             &u->program.batch, !guard, &r.shot))
@@ -219,6 +219,10 @@ read_thread(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret,
             pr_err *err)
 {
     rec_batch_reset(&u->program.batch);
+    uint32_t generation = u->program.runtime.layout.interp.code_generation;
+    if (generation != REC_ABSENT)
+        rec_batch_add(&u->program.batch,
+                      u->table.interp[t->interp].address + generation, 8);
     if (!rec_sample_add(u, t, guard, ret))
         return pr_no_memory(err);
     return rec_batch_read(&u->program.batch, err);
@@ -229,6 +233,20 @@ base_frame(const rec_unwinder *u, const uint8_t *tstate)
 {
     uint32_t at = u->program.runtime.layout.tstate.base_frame;
     return at == REC_ABSENT ? 0 : rec_u64(tstate + at);
+}
+
+/* The interpreter's count of freed code objects, as the batch has it. */
+static void
+begin_codes(rec_unwinder *u, const rec_thread *t)
+{
+    uint32_t at = u->program.runtime.layout.interp.code_generation;
+    uint64_t interp = u->table.interp[t->interp].address, generation;
+    const uint8_t *p = at == REC_ABSENT
+                           ? NULL
+                           : rec_batch_find(&u->program.batch, interp + at, 8);
+    if (p)
+        generation = rec_u64(p);
+    rec_codes_begin(u->program.codes, interp, p ? &generation : NULL);
 }
 
 static pr_code
@@ -242,13 +260,14 @@ walk_and_decode(rec_unwinder *u, rec_thread *t, const rec_shot *shot,
                      u->opts.gc ? u->table.interp[t->interp].gc_frame : 0,
                      rec_frame_cache_get(t, &u->program.runtime.layout, tstate),
                      &t->stack};
+    begin_codes(u, t);
     pr_code code = rec_stack_walk(&u->program.walker, &u->program.batch,
                                   &t->source, &walk, err);
     if (code != PR_OK)
         return code;
     return rec_stack_decode(&u->program.walker, &u->program.batch, &t->source,
-                            &t->stack, t->epoch == u->program.epoch,
-                            &u->program.fresh, &ret->keep, &ret->omitted, err);
+                            &t->stack, &u->program.fresh, &ret->keep,
+                            &ret->omitted, err);
 }
 
 /* Walk what was read of a thread that stood still.  3.12 sets its current

@@ -124,10 +124,9 @@ push_call(rec_task_emitter *t, rec_unwinder *u, const rec_call *call,
           pr_err *err)
 {
     uint32_t id;
-    const rec_code *code = rec_codes_find(u->program.codes, call->code);
-    pr_code r = code ? PR_OK
-                     : rec_codes_read(u->program.codes, &u->program.memory,
-                                      call->code, &code, err);
+    const rec_code *code;
+    pr_code r = rec_codes_get(u->program.codes, &u->program.batch, call->code,
+                              &code, err);
     if (r == PR_OK)
         r = rec_codes_frame(u->program.codes, code, call->instr, PR_NO_OPCODE,
                             &id, err);
@@ -246,6 +245,22 @@ status_of(rec_unwinder *u, const rec_task *task, rec_thread *thread)
     return task->running ? rec_status_now(u, thread) : waits;
 }
 
+/* A task's stack is read at many moments, so its code objects are verified by
+ * the count of freed ones that this tick began with. */
+static void
+begin_codes(rec_unwinder *u, const rec_task *task)
+{
+    bool counted =
+        u->program.runtime.layout.interp.code_generation != REC_ABSENT;
+    const rec_interp *in = NULL;
+    for (size_t i = 0; counted && i < u->table.n_interps; i++)
+        if (u->table.interp[i].id == task->interp)
+            in = &u->table.interp[i];
+    rec_batch_reset(&u->program.batch);
+    rec_codes_begin(u->program.codes, in ? in->address : 0,
+                    in ? &in->generation : NULL);
+}
+
 static pr_code
 sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
             pr_err *err)
@@ -255,6 +270,7 @@ sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
     rec_thread *thread = thread_of(u, leaf);
     if (!thread)
         return pr_no_memory(err);
+    begin_codes(u, leaf);
     rec_counts *counts = leaf->tid ? &thread->counts : &u->emitter.counts;
     pr_code code = build_stack(t, u, leaf, &cut, &why);
     if (code == PR_TORN || code == PR_LIMIT) {

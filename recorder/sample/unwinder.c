@@ -21,7 +21,6 @@ enum {
     EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
     BROKEN_TRIES = 3,
     NAME_AFTER_US = 1000000,
-    RECHECK_TICKS = 64,    /* without a generation, as code.c has it */
     PASSES = 3,            /* of a tick that the caller's thread makes alone */
     WATCH_EVERY_US = 5000, /* eleven young collections take longer */
     REFRESH_PER_TICK = 8   /* idle threads whose state is looked at again */
@@ -290,23 +289,6 @@ list_anew(rec_unwinder *u, pr_err *err)
     return PR_FAIL(err, PR_TORN, "the list of threads would not hold still");
 }
 
-static void
-note_generation(rec_unwinder *u)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < u->table.n_interps; i++)
-        sum += u->table.interp[i].generation + u->table.interp[i].address;
-    bool counted =
-        u->program.runtime.layout.interp.code_generation != REC_ABSENT;
-    bool forgets =
-        !counted &&
-        rec_count_get(&u->emitter.counts, PR_COUNT_TICKS) % RECHECK_TICKS == 0;
-    if (sum != u->program.generation || forgets)
-        u->program.epoch++;
-    u->program.generation = sum;
-    rec_codes_tick(u->program.codes, sum);
-}
-
 /* ---- who must be looked at ---- */
 
 static bool
@@ -494,7 +476,6 @@ begin(rec_unwinder *u, pr_err *err)
     pr_code code = rec_emitter_tick(&u->emitter, u->tick.time_us, err);
     if (code != PR_OK)
         return code;
-    note_generation(u);
     return choose_wanted(u, err);
 }
 
@@ -758,7 +739,6 @@ pass_of_tasks(rec_unwinder *u, pr_err *err)
         code = rec_emitter_tick(&u->emitter, u->tick.time_us, err);
     if (code != PR_OK)
         return code;
-    note_generation(u);
     return rec_task_emitter_tick(&u->program.tasks, u, err);
 }
 

@@ -30,10 +30,8 @@ typedef struct rec_program {
     rec_codes *codes;
     rec_batch batch;
     rec_walker walker;
-    rec_stack fresh;     /* scratch: the stack being decoded */
-    uint64_t generation; /* of code objects, over all interpreters */
-    uint64_t epoch;      /* changes when code objects may have gone */
-    uint64_t none; /* address of None, once an exc_value was found to be it */
+    rec_stack fresh; /* scratch: the stack being decoded */
+    uint64_t none;   /* address of None, once an exc_value was found to be it */
     rec_task_emitter tasks;
     rec_gc_watch watch;
     uint64_t watched_us; /* when collections were read last */

@@ -130,14 +130,16 @@ read_objects(const rec_layout *l, rec_memory *m, const target *t)
 }
 
 static void
-read_codes(rec_codes *codes, rec_memory *m, const target *t)
+read_codes(rec_codes *codes, rec_batch *batch, const target *t)
 {
     for (size_t i = 0; i < 16; i++) {
         uint64_t at = some_address(t, i);
         const rec_code *code;
         uint32_t id;
-        rec_codes_tick(codes, i / 8);
-        if (rec_codes_read(codes, m, at, &code, NULL) == PR_OK)
+        uint64_t generation = i / 8;
+        rec_batch_reset(batch);
+        rec_codes_begin(codes, 1, i % 3 ? &generation : NULL);
+        if (rec_codes_get(codes, batch, at, &code, NULL) == PR_OK)
             rec_codes_frame(codes, code, code->code_adaptive + 2 * i, 0, &id,
                             NULL);
     }
@@ -152,6 +154,8 @@ walk_thread(rec_thread *thread, const rec_runtime *runtime, rec_batch *window,
     rec_stack fresh = {0};
     uint32_t keep, omitted;
     rec_batch_reset(window);
+    rec_codes_begin(walker->codes, 1, NULL);
+    rec_stack_ask(walker, &thread->stack, window);
     if (!rec_data_stack_add(&thread->source, l, window, true, &shot) ||
         rec_batch_read(window, NULL) != PR_OK ||
         rec_data_stack_follow(&thread->source, l, window, &shot, NULL) != PR_OK)
@@ -159,7 +163,7 @@ walk_thread(rec_thread *thread, const rec_runtime *runtime, rec_batch *window,
     rec_walk walk = {.start = shot.current_frame,
                      .must_pass = shot.outer_frame};
     if (rec_stack_walk(walker, window, &thread->source, &walk, NULL) == PR_OK)
-        rec_stack_decode(walker, window, &thread->source, &thread->stack, true,
+        rec_stack_decode(walker, window, &thread->source, &thread->stack,
                          &fresh, &keep, &omitted, NULL);
     rec_stack_release(&fresh);
 }
@@ -294,7 +298,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rec_codes_new(&runtime.layout, &names, true, &codes, NULL) != PR_OK)
         return 0;
     read_objects(&runtime.layout, &memory, &t);
-    read_codes(codes, &memory, &t);
+    rec_batch batch;
+    if (rec_batch_init(&batch, &memory, NULL) == PR_OK)
+        read_codes(codes, &batch, &t);
+    rec_batch_release(&batch);
     read_threads(&runtime, &memory, codes);
     read_collections(&runtime, &memory);
     read_dicts(&runtime.layout, &memory, &t);

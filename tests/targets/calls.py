@@ -273,9 +273,35 @@ def callbacks(program):
     program.run_main("a0")
 
 
+def reused(program):
+    """Functions of one shape, made, run and freed in turn: the code, the names
+    and the line tables of one lie where those of the last one lay."""
+    shape = "".join("def g@%02d(x):\n    return g@%02d(x) + 1\n" % (i, i + 1)
+                    for i in range(20))
+    shape += "def g@20(x):\n    return x + 1\n"
+    program.space["shape"] = shape
+    program.define("make", "space = {}",
+                   "exec(shape.replace('@', letter), space)", "return space",
+                   parameter="letter", calls=[("exec", "<module>", 0)])
+    body, calls = [], [("not over", "over", 0), ("make(", "make", 0)]
+    for letter in "abcdef":
+        first = "g%s00" % letter
+        body += ["    space = make('%s')" % letter,
+                 "    %s = space['%s']" % (first, first),
+                 "    for _ in range(500):", "        %s(1)" % first,
+                 "    del %s" % first, "    space.clear()"]
+        calls.append((" %s(1)" % first, first, 0))
+        program.edges += [("g%s%02d" % (letter, i), None,
+                           "g%s%02d" % (letter, i + 1), 0) for i in range(20)]
+    program.define("main_loop", "while not over():", *body, parameter="",
+                   calls=calls)
+    program.main = "main_loop"
+    program.edges.append(("main", None, "main_loop", 0))
+
+
 KINDS = {make.__name__: make for make in (
     tree, chain, pair, fib, threads, interpreters, signals, moved, churn,
-    collections, without_gil, with_gil, faults, generators, callbacks)}
+    collections, without_gil, with_gil, faults, generators, callbacks, reused)}
 
 
 def main():

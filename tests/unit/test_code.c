@@ -247,6 +247,9 @@ typedef struct world {
     rec_layout layout;
     memory_sink told;
     rec_codes *codes;
+    rec_batch batch;
+    bool counted;
+    uint64_t generation;
     rec_name_table names;
     uint64_t type;
 } world;
@@ -266,6 +269,7 @@ world_of(const uint64_t *words, size_t size, uint32_t hint, bool free_threaded)
     rec_name_table_init(&w->names, &w->told.sink);
     assert_int_equal(
         rec_codes_new(&w->layout, &w->names, true, &w->codes, NULL), PR_OK);
+    assert_int_equal(rec_batch_init(&w->batch, &w->fake.memory, NULL), PR_OK);
     w->type = fake_type(&w->fake, &w->layout, "code", 0);
     return w;
 }
@@ -274,6 +278,7 @@ static void
 world_end(world *w)
 {
     rec_codes_free(w->codes);
+    rec_batch_release(&w->batch);
     rec_name_table_release(&w->names);
     fake_end(&w->fake);
     free(w);
@@ -334,13 +339,13 @@ fake_code(world *w, const char *name, int32_t first_line)
     return at;
 }
 
-/* What stack.c does: know it, or read it. */
+/* As the first code object of a new stack. */
 static pr_code
 get(world *w, uint64_t at, const rec_code **ret)
 {
-    *ret = rec_codes_find(w->codes, at);
-    return *ret ? PR_OK
-                : rec_codes_read(w->codes, &w->fake.memory, at, ret, NULL);
+    rec_batch_reset(&w->batch);
+    rec_codes_begin(w->codes, 1, w->counted ? &w->generation : NULL);
+    return rec_codes_get(w->codes, &w->batch, at, ret, NULL);
 }
 
 static const rec_code *
@@ -379,6 +384,7 @@ an_instruction_becomes_a_frame_that_is_told_once(void **state)
 {
     world *w = *state;
     uint64_t at = fake_code(w, "Shop.work", 10);
+    w->counted = true;
     expect_frame(w, at, 0, "Shop.work", 11);
     expect_frame(w, at, 8, "Shop.work", 12);
     const pr_frame *f = frame_of(w, at, 15);
@@ -428,7 +434,7 @@ an_instruction_outside_is_torn_and_the_object_read_again(void **state)
                             code->code_adaptive + (uint64_t)outside[i],
                             PR_NO_OPCODE, &id, NULL),
             PR_TORN);
-        assert_null(rec_codes_find(w->codes, at));
+        assert_false(rec_codes_is_verified(w->codes, at));
     }
     expect_frame(w, at, 0, "f", 2);
 }
@@ -469,7 +475,6 @@ an_unreadable_name_costs_the_name_and_is_not_kept(void **state)
     expect_frame(w, at, 0, "<unknown>", 2);
     assert_int_equal(rec_codes_degraded(w->codes), 1);
     fake_put64(&w->fake, at + l->code.qualname, fake_ascii(&w->fake, l, "now"));
-    rec_codes_tick(w->codes, 0);
     expect_frame(w, at, 0, "now", 2);
     assert_int_equal(rec_codes_degraded(w->codes), 1);
 }
@@ -485,83 +490,136 @@ an_unreadable_line_table_costs_the_lines(void **state)
 }
 
 static void
-the_cache_is_emptied_when_the_generation_moves(void **state)
+an_object_of_the_same_generation_costs_no_read(void **state)
 {
     world *w = *state;
-    uint64_t at = fake_code(w, "old", 10), hits, misses, invalidations;
-    rec_codes_tick(w->codes, 7);
-    expect_frame(w, at, 0, "old", 11);
-    put_code(w, at, "new", 50,
-             fake_bytes(&w->fake, &w->layout, two_lines, sizeof two_lines));
-    rec_codes_tick(w->codes, 7);
-    expect_frame(w, at, 0, "old", 11);
-    rec_codes_tick(w->codes, 8);
-    assert_null(rec_codes_find(w->codes, at));
-    expect_frame(w, at, 0, "new", 51);
-    rec_codes_counts(w->codes, &hits, &misses, &invalidations);
-    assert_int_equal(misses, 2);
-    assert_int_equal(hits, 1);
-    assert_int_equal(invalidations, 1);
+    uint64_t at = fake_code(w, "f", 10);
+    w->counted = true;
+    expect_frame(w, at, 0, "f", 11);
+    uint64_t reads = w->fake.memory.reads;
+    expect_frame(w, at, 8, "f", 12);
+    assert_int_equal(w->fake.memory.reads, reads);
+    w->generation++; /* another object was freed: one read shows it was not */
+    expect_frame(w, at, 0, "f", 11);
+    assert_int_equal(w->fake.memory.reads, reads + 1);
+    expect_frame(w, at, 0, "f", 11);
+    assert_int_equal(w->fake.memory.reads, reads + 1);
 }
 
-/* 3.11 to 3.13: nothing tells that a code object went. */
 static void
-without_a_generation_reused_memory_is_noticed_after_some_ticks(void **state)
+a_generation_of_another_interpreter_is_not_believed(void **state)
 {
     world *w = *state;
-    uint64_t at = fake_code(w, "old", 10), hits, misses, invalidations;
-    expect_frame(w, at, 0, "old", 11);
-    put_code(w, at, "new", 50,
-             fake_bytes(&w->fake, &w->layout, two_lines, sizeof two_lines));
-    int ticks = 0;
-    while (rec_codes_find(w->codes, at)) {
+    uint64_t at = fake_code(w, "f", 10);
+    w->counted = true;
+    expect_frame(w, at, 0, "f", 11);
+    rec_codes_begin(w->codes, 2, &w->generation);
+    assert_false(rec_codes_is_verified(w->codes, at));
+    rec_codes_begin(w->codes, 1, &w->generation);
+    assert_true(rec_codes_is_verified(w->codes, at));
+    rec_codes_begin(w->codes, 1, NULL);
+    assert_false(rec_codes_is_verified(w->codes, at));
+}
+
+static void
+expect_counts(world *w, uint64_t misses, uint64_t invalidations)
+{
+    uint64_t seen[3];
+    rec_codes_counts(w->codes, &seen[0], &seen[1], &seen[2]);
+    assert_int_equal(seen[1], misses);
+    assert_int_equal(seen[2], invalidations);
+}
+
+/* Another object at the same address, with or without a count of them. */
+static void
+reused_memory_is_noticed_with_the_next_stack(void **state)
+{
+    world *w = *state;
+    for (int counted = 0; counted < 2; counted++) {
+        uint64_t at = fake_code(w, "old", 10);
+        w->counted = counted;
         expect_frame(w, at, 0, "old", 11);
-        rec_codes_tick(w->codes, 0);
-        assert_true(++ticks <= 64);
+        uint64_t epoch = rec_codes_stamp(w->codes).epoch;
+        put_code(w, at, "new", 50,
+                 fake_bytes(&w->fake, &w->layout, two_lines, sizeof two_lines));
+        w->generation++;
+        expect_frame(w, at, 0, "new", 51);
+        assert_true(rec_codes_stamp(w->codes).epoch != epoch);
+        expect_counts(w, 2 * (uint64_t)(counted + 1), (uint64_t)counted + 1);
     }
-    assert_int_equal(ticks, 64);
-    expect_frame(w, at, 0, "new", 51);
-    rec_codes_counts(w->codes, &hits, &misses, &invalidations);
-    assert_int_equal(invalidations, 1);
+}
+
+/* All words are equal, but for the number that no other object has: 3.12 on. */
+static void
+an_object_of_equal_shape_is_told_apart_by_its_version(void **state)
+{
+    world *w = *state;
+    const rec_layout *l = &w->layout;
+    uint64_t at = fake_code(w, "f_1", 10);
+    uint64_t name =
+        rec_u64(w->fake.bytes + (at - FAKE_BASE) + l->code.qualname);
+    expect_frame(w, at, 0, "f_1", 11);
+    fake_put(&w->fake, name + l->object.ascii_data, "f_2", 3);
+    fake_put32(&w->fake, at + l->code.firstlineno + 24, 77); /* co_version */
+    expect_frame(w, at, 0, "f_2", 11);
+    expect_counts(w, 2, 1);
+}
+
+/* 3.11 has no version: what the words point to is compared. */
+static void
+an_object_of_equal_shape_is_told_apart_by_its_texts(void **state)
+{
+    world *w = *state;
+    const rec_layout *l = &w->layout;
+    uint64_t at = fake_code(w, "f_1", 10);
+    const uint8_t *words = w->fake.bytes + (at - FAKE_BASE);
+    expect_frame(w, at, 0, "f_1", 11);
+    fake_put(&w->fake, rec_u64(words + l->code.qualname) + l->object.ascii_data,
+             "f_2", 3);
+    expect_frame(w, at, 0, "f_2", 11);
+    expect_counts(w, 2, 1);
+    uint64_t path = rec_u64(words + l->code.filename) + l->object.ascii_data;
+    fake_put(&w->fake, path, "X", 1);
+    const char *file =
+        w->told.name[frame_of(w, at, 0)->file]; /* strings as they came */
+    assert_int_equal(file[0], 'X');
+    expect_counts(w, 3, 2);
 }
 
 static void
-an_object_that_stayed_keeps_its_frames_when_it_is_read_again(void **state)
+an_object_that_stayed_costs_one_read_and_keeps_its_frames(void **state)
 {
     world *w = *state;
-    uint64_t at = fake_code(w, "same", 10), hits, misses, invalidations;
+    uint64_t at = fake_code(w, "same", 10);
     expect_frame(w, at, 0, "same", 11);
-    for (int i = 0; i < 64; i++)
-        rec_codes_tick(w->codes, 0);
-    assert_null(rec_codes_find(w->codes, at));
     uint64_t reads = w->fake.memory.reads;
     expect_frame(w, at, 0, "same", 11);
     assert_int_equal(w->fake.memory.reads, reads + 1);
     assert_int_equal(w->told.n_frames, 1);
-    rec_codes_counts(w->codes, &hits, &misses, &invalidations);
-    assert_int_equal(misses, 2);
-    assert_int_equal(invalidations, 0);
+    expect_counts(w, 1, 0);
 }
 
-/* The names alone are equal: the same line table address, other lines. */
 static void
-a_line_table_that_changed_in_place_is_noticed(void **state)
+objects_asked_for_together_are_one_read(void **state)
 {
     world *w = *state;
-    static const uint8_t other[] = {0xe7, 4, 9, 0xdf, 4, 9};
-    uint64_t at = fake_code(w, "<module>", 1);
-    uint64_t lines =
-        rec_u64(w->fake.bytes + (at - FAKE_BASE) + w->layout.code.linetable);
-    expect_frame(w, at, 0, "<module>", 2);
-    fake_put(&w->fake, lines + w->layout.object.bytes_data, other,
-             sizeof other);
-    int looks = 0;
-    while (frame_of(w, at, 0)->line == 2) {
-        for (int i = 0; i < 64; i++)
-            rec_codes_tick(w->codes, 0);
-        assert_true(++looks <= 33);
+    uint64_t at[3] = {fake_code(w, "a", 1), fake_code(w, "b", 2),
+                      fake_code(w, "c", 3)};
+    for (int i = 0; i < 3; i++)
+        got(w, at[i]);
+    uint64_t reads = w->fake.memory.reads;
+    rec_batch_reset(&w->batch);
+    rec_codes_begin(w->codes, 1, NULL);
+    for (int i = 0; i < 3; i++)
+        rec_codes_ask(w->codes, &w->batch, at[i]);
+    assert_int_equal(rec_batch_read(&w->batch, NULL), PR_OK);
+    for (int i = 0; i < 3; i++) {
+        const rec_code *code;
+        assert_int_equal(rec_codes_get(w->codes, &w->batch, at[i], &code, NULL),
+                         PR_OK);
+        assert_true(rec_codes_is_verified(w->codes, at[i]));
     }
-    expect_frame(w, at, 0, "<module>", 3);
+    assert_int_equal(w->fake.memory.reads, reads + 1);
 }
 
 static void
@@ -621,11 +679,13 @@ main(void)
         TEST_3_15(what_is_no_code_object_is_torn),
         TEST_3_15(an_unreadable_name_costs_the_name_and_is_not_kept),
         TEST_3_15(an_unreadable_line_table_costs_the_lines),
-        TEST_3_15(the_cache_is_emptied_when_the_generation_moves),
-        TEST_3_11(
-            without_a_generation_reused_memory_is_noticed_after_some_ticks),
-        TEST_3_11(an_object_that_stayed_keeps_its_frames_when_it_is_read_again),
-        TEST_3_11(a_line_table_that_changed_in_place_is_noticed),
+        TEST_3_15(an_object_of_the_same_generation_costs_no_read),
+        TEST_3_15(a_generation_of_another_interpreter_is_not_believed),
+        TEST_3_15(reused_memory_is_noticed_with_the_next_stack),
+        TEST_3_15(an_object_of_equal_shape_is_told_apart_by_its_version),
+        TEST_3_11(an_object_of_equal_shape_is_told_apart_by_its_texts),
+        TEST_3_11(an_object_that_stayed_costs_one_read_and_keeps_its_frames),
+        TEST_3_15(objects_asked_for_together_are_one_read),
         cmocka_unit_test(free_threaded_copies_of_the_instructions_are_known),
         TEST_3_15(synthetic_frames_have_no_line),
     };
