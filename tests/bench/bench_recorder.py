@@ -26,7 +26,7 @@ def kept_speed(target, *options):
     with_it = without = 0
     for _ in range(PAIRS):
         with_it += work_rate(lambda: measure.ours(target, 1000, 2, *options))
-        # as long, in the same way, but nobody looks
+        # as long, in the same way, without a recorder
         without += work_rate(lambda: live.succeed("sleep", 2))
     return with_it / without
 

@@ -2,7 +2,7 @@
 of a chain that makes system calls, and the lines that call the clock.
 
 By the default strategy, by SCHED_FIFO, by --strategy remote, whose bias is
-told and not judged, and by a user without privileges, who gets a slice.
+printed and not judged, and by a user without privileges, who gets a slice.
 
 usage: bench_shares.py [SAMPLES [VERSION ...]]
 """

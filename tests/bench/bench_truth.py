@@ -15,16 +15,16 @@ import rules
 
 SAMPLES = int(sys.argv[1]) if sys.argv[1:] else 2000
 RATES = (1000, 10000)
-# The most that may be lost or not proven at 1 kHz: of one thread, of several.
+# The most that may be lost or unproven at 1 kHz: of one thread, of several.
 ASTRAY = 0.005, 0.02
-# Another process moves this one: what is left is no fair part of its samples.
+# Another process moves this one: the samples that remain are not a fair part.
 ALWAYS_LOST = {"moved"}
 # The kinds whose mean depth is compared with that of the stopped target.
 DEPTHS = {"tree", "chain", "fib"}
 BLOCKING_RATE = 4000
 
 
-def tell(good, text, *values):
+def result(good, text, *values):
     print(("ok " if good else "not ok ") + text % values, flush=True)
 
 
@@ -38,13 +38,13 @@ def measure_cell(version, kind, rate):
     seconds = max(1, SAMPLES / rate)
     cell = rules.Cell(live.PYTHONS[version], kind, rate, seconds)
     where = "%s on %s at %d Hz" % (kind, version, rate)
-    tell(cell.impossible == 0, "%s: %d of %d stacks cannot be (at most 0)",
+    result(cell.impossible == 0, "%s: %d of %d stacks cannot be (at most 0)",
          where, cell.impossible, cell.samples)
     for example in cell.examples[:10]:
         print("# " + example)
     limit = ASTRAY[kind in rules.SEVERAL]
     judged = rate == 1000 and kind not in ALWAYS_LOST
-    tell(not judged or cell.astray() <= limit,
+    result(not judged or cell.astray() <= limit,
          "%s: %d lost, %d not proven, %.3f %%%s; ran %.0f %% of a processor",
          where, cell.lost, cell.unproven, 100 * cell.astray(),
          " (at most %.1f %%)" % (100 * limit) if judged else "",
@@ -57,7 +57,7 @@ def compare_depth(version, kind, cell):
                          max(1, SAMPLES / 10000), "--blocking")
     ours, truth = cell.depth(), stopped.depth()
     off, limit = rules.depths_differ(ours, truth)
-    tell(off <= limit, "depth of %s on %s: %.2f +- %.2f, stopped %.2f +- %.2f:"
+    result(off <= limit, "depth of %s on %s: %.2f +- %.2f, stopped %.2f +- %.2f:"
          " %.2f off (at most %.2f)", kind, version, *ours, *truth, off, limit)
 
 

@@ -10,7 +10,7 @@
  *   idle    1 thread asleep, at exact ticks
  *   deep    1 thread, 250 frames deep, working at its end
  * The profile is generated from SEED (environment, default 7), which is
- * printed, and told to the writer sample by sample as a recorder does.
+ * printed, and reaches the writer sample by sample as from a recorder.
  * LEVEL 0: the default; -1: a plain file without compression.
  */
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static const profile_shape shapes[] = {
     {"deep", 1, 220, 250, 1, 0.3, 50},
 };
 
-/* One sample as it is told. */
+/* One sample as the writer gets it. */
 typedef struct event {
     uint64_t time_us;
     size_t push; /* into events.push, innermost first */
@@ -51,7 +51,7 @@ typedef struct event {
 
 typedef struct worker {
     uint32_t place[DEEPEST]; /* function * LINES + line, outermost first */
-    uint32_t depth, told, keep;
+    uint32_t depth, emitted, keep;
     int asleep;
 } worker;
 
@@ -217,17 +217,18 @@ generate(generator *g, double rate_hz, double seconds)
     }
 }
 
-/* ---- telling ---- */
+/* ---- emitting ---- */
 
 /* What the sink knows by now. */
-typedef struct told {
+typedef struct emitted {
     uint32_t n_strings, n_frames;
     uint32_t file[FILES], function[FUNCTIONS]; /* string ids */
-} told;
+} emitted;
 
-/* Tell a name unless it has an id already. */
+/* Emit a name unless it has an id already. */
 static pr_code
-tell_string(told *t, pr_sink *sink, uint32_t *id, const char *name, pr_err *err)
+emit_string(emitted *t, pr_sink *sink, uint32_t *id, const char *name,
+            pr_err *err)
 {
     if (*id != NO_ID)
         return PR_OK;
@@ -236,7 +237,7 @@ tell_string(told *t, pr_sink *sink, uint32_t *id, const char *name, pr_err *err)
 }
 
 static pr_code
-tell_next_frame(const generator *g, told *t, pr_sink *sink, pr_err *err)
+emit_next_frame(const generator *g, emitted *t, pr_sink *sink, pr_err *err)
 {
     uint32_t place = g->place[t->n_frames++];
     uint32_t f = place / LINES, l = place % LINES, file = f % FILES;
@@ -246,9 +247,9 @@ tell_next_frame(const generator *g, told *t, pr_sink *sink, pr_err *err)
              "mod_%03u/handlers.py",
              file % 11, file);
     snprintf(name, sizeof name, "Handler%u.process_request_%u", f % 97, f);
-    pr_code rc = tell_string(t, sink, &t->file[file], path, err);
+    pr_code rc = emit_string(t, sink, &t->file[file], path, err);
     if (rc == PR_OK)
-        rc = tell_string(t, sink, &t->function[f], name, err);
+        rc = emit_string(t, sink, &t->function[f], name, err);
     if (rc != PR_OK)
         return rc;
     int32_t line = (int32_t)(10 + f * 37 % 1900 + l);
@@ -265,7 +266,7 @@ tell_next_frame(const generator *g, told *t, pr_sink *sink, pr_err *err)
 }
 
 static pr_code
-tell_start(const generator *g, pr_sink *sink, uint64_t interval_us, pr_err *err)
+emit_start(const generator *g, pr_sink *sink, uint64_t interval_us, pr_err *err)
 {
     pr_start start = {.start_us = 1000000000,
                       .interval_us = interval_us,
@@ -281,17 +282,17 @@ tell_start(const generator *g, pr_sink *sink, uint64_t interval_us, pr_err *err)
 }
 
 static pr_code
-tell(const generator *g, pr_sink *sink, uint64_t interval_us, pr_err *err)
+replay(const generator *g, pr_sink *sink, uint64_t interval_us, pr_err *err)
 {
-    told t;
+    emitted t;
     memset(&t, 0xff, sizeof t); /* NO_ID */
     t.n_strings = t.n_frames = 0;
-    pr_code rc = tell_start(g, sink, interval_us, err);
+    pr_code rc = emit_start(g, sink, interval_us, err);
     for (size_t i = 0; i < g->n_events && rc == PR_OK; i++) {
         const event *e = &g->events[i];
         for (uint32_t k = 0; k < e->n_push && rc == PR_OK; k++)
             while (t.n_frames <= g->push[e->push + k] && rc == PR_OK)
-                rc = tell_next_frame(g, &t, sink, err);
+                rc = emit_next_frame(g, &t, sink, err);
         pr_delta d = {e->thread,         e->keep,     e->n_push, 1,
                       g->push + e->push, &e->time_us, &e->status};
         if (rc == PR_OK)
@@ -317,7 +318,7 @@ write_profile(const generator *g, const char *path, uint64_t interval_us,
     if (rc != PR_OK)
         return rc;
     pf_writer_keep_stats(sink, ret);
-    rc = tell(g, sink, interval_us, err);
+    rc = replay(g, sink, interval_us, err);
     if (rc == PR_OK)
         return sink->ops->finish(sink, err);
     sink->ops->abort(sink);

@@ -1,4 +1,4 @@
-"""What the benchmarks share: processor time, ratios, and how they are told."""
+"""What the benchmarks share: processor time, ratios, and how they are printed."""
 
 import os
 import resource

@@ -10,7 +10,7 @@ import _remote_debugging as stock
 
 
 class Ticks:
-    """A collector that orders by time what a replay tells thread by thread."""
+    """A collector that orders by time the samples that a replay has by thread."""
 
     def __init__(self):
         self.threads = {}

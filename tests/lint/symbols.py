@@ -3,8 +3,8 @@
 
 The linker makes exactly those visible in the shared library, under the version
 that the map says.  `symbols.py --write` writes the map anew.  A function that
-a release had stays where it is; what is new since then belongs into a new
-version of the map, which is written by hand.
+a release had stays where it is; a newer one belongs into a new version of the
+map, which is written by hand.
 """
 
 import glob

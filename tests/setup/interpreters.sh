@@ -10,7 +10,7 @@
 # (PYREC_CACHE, ~/.cache/pyrec) without touching the machine's packages.
 # Debian has no 3.12: it is used where the machine has one.  Free-threaded 3.13
 # is built from Debian's source (two minutes, once), only when asked for.
-# A version that cannot be had is named; with CI=true that is a failure.
+# A version that is not available is named; with CI=true that is a failure.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -49,7 +49,7 @@ other_python() {
     for _python in "$(command -v "python$1" || true)" \
         "$HOME"/.pyenv/versions/"$1".*/bin/"python$1"; do
         if is_python "$_python" "$1"; then
-            # Behind a shim stands the program that will be profiled.
+            # A shim starts another program, the one that will be profiled.
             "$_python" -c 'import sys; print(sys.executable)'
             return 0
         fi
@@ -131,7 +131,7 @@ found() {
             "$("$3" -c 'import sys; print(sys.version.split(" (")[0])')"
     else
         missing="$missing $2"
-        printf '  %-6s %s\n' "$2" "not to be had here: its tests are skipped"
+        printf '  %-6s %s\n' "$2" "not available here: its tests are skipped"
     fi
 }
 

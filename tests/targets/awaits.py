@@ -83,7 +83,7 @@ async def main():
     tasks += [asyncio.create_task(anext(agen()), name="anext %d" % i)
               for i in range(MANY)]
     await asyncio.sleep(0)
-    portrait.tell(tasks=sorted(task.get_name()
+    portrait.publish(tasks=sorted(task.get_name()
                                for task in asyncio.all_tasks()))
     blocks()
 

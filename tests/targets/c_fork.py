@@ -1,8 +1,8 @@
 """A process that fork() made in C, without PyOS_AfterFork_Child(): the thread
 states keep the ids of the parent's threads.
 
-argv: seconds, "main" or "thread": the thread that forks.  The child's pid is
-told as "child"; the child works in child_work(), the parent in parent_work().
+argv: seconds, "main" or "thread": the thread that forks.  The portrait
+has the child's pid as "child"; the child works in child_work(), the parent in parent_work().
 """
 
 import ctypes
@@ -33,7 +33,7 @@ def main():
         while not portrait.over() and os.getppid() == parent:
             child_work()
         os._exit(0)
-    portrait.tell(child=child)
+    portrait.publish(child=child)
     while not portrait.over():
         parent_work()
 

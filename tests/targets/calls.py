@@ -39,7 +39,7 @@ class Program:
         self.space = {"over": portrait.over, "turn": [0]}
         self.beside = []  # functions that run in threads of their own
         self.main = None
-        self.started = []  # what is to be done before the work begins
+        self.started = []  # lines that run before the work begins
 
     def define(self, name, *body, calls=(), parameter="x"):
         """A function; (part of a line, callee, cost) for each of its calls."""
@@ -107,7 +107,7 @@ def chain(program):
 
 
 def pair(program):
-    """Two callers of two leaves that look the same."""
+    """Two callers of two leaves with equal code."""
     for letter in "ab":
         program.define("leaf_" + letter, "return sum(range(50))")
         program.define("hot_" + letter, "return leaf_%s(x)" % letter,
@@ -313,7 +313,7 @@ def main():
     for name in program.beside:
         _thread.start_new_thread(program.space[name], ())
     edges = [("<module>", None, "main", 0), ("main", None, "tell", 0)]
-    portrait.tell(edges=edges + program.edges, roots=sorted(program.roots),
+    portrait.publish(edges=edges + program.edges, roots=sorted(program.roots),
                   budget=program.budget)
     program.space[program.main]()
 

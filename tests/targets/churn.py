@@ -17,7 +17,7 @@ def long():
 def main():
     stays = threading.Thread(target=long, name="stays", daemon=True)
     stays.start()
-    portrait.tell(stays=stays.native_id)
+    portrait.publish(stays=stays.native_id)
     while not portrait.over():
         thread = threading.Thread(target=short)
         thread.start()

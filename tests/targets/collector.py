@@ -21,7 +21,7 @@ class Ring:
 for _ in range(TIMES):
     Ring()
     gc.collect()
-portrait.tell(times=TIMES)
+portrait.publish(times=TIMES)
 while not portrait.over():
     Ring()
     gc.collect()

@@ -8,7 +8,7 @@ DEPTH = int(sys.argv[2])
 
 
 def bottom():
-    portrait.tell(depth=DEPTH)
+    portrait.publish(depth=DEPTH)
     while not portrait.over():
         pass
 

@@ -1,7 +1,7 @@
-"""Becomes another program, in the same process, when it is told to.
+"""Becomes another program, in the same process, on request.
 
 Works in before(); a line on standard input makes it exec itself, after which
-it works in after() and tells a second portrait.
+it works in after() and publishes a second portrait.
 """
 
 import os
@@ -33,7 +33,7 @@ def after():
         pass
 
 
-portrait.tell(again=AGAIN)
+portrait.publish(again=AGAIN)
 if AGAIN:
     after()
     sys.exit(0)

@@ -1,4 +1,4 @@
-"""A parent with a forked child, a spawned Python, and one that is no Python."""
+"""A parent with a forked child, a spawned Python, and one that is not a Python."""
 
 import os
 import subprocess
@@ -35,6 +35,6 @@ spawned = subprocess.Popen(command + [b"%d" % say], close_fds=False)
 other = subprocess.Popen(["sleep", "600"])
 for _ in range(2):
     os.read(ready, 1)
-portrait.tell(forked=forked, spawned=spawned.pid, other=other.pid)
+portrait.publish(forked=forked, spawned=spawned.pid, other=other.pid)
 in_parent()
 other.kill()

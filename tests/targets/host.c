@@ -1,5 +1,5 @@
 /*
- * host.c - a program that is no Python and has one inside.
+ * host.c - a program that is not a Python and has one inside.
  *
  * host LIBRARY... -- PROGRAM [argument ...]: load each libpython by itself,
  * start Python in the last one only, and let it run the program.

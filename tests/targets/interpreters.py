@@ -40,5 +40,5 @@ for _ in range(2):
 for _ in range(2):
     started.acquire()
 _interpreters.create()
-portrait.tell(interpreters=3)
+portrait.publish(interpreters=3)
 in_main()

@@ -23,5 +23,5 @@ threading.stack_size(256 * 1024)
 idle_threads = [threading.Thread(target=idle, daemon=True) for _ in range(N)]
 for thread in idle_threads:
     thread.start()
-portrait.tell(idle=sorted(t.native_id for t in idle_threads))
+portrait.publish(idle=sorted(t.native_id for t in idle_threads))
 busy()

@@ -18,5 +18,5 @@ threads = [threading.Thread(target=nap, name=name, daemon=True)
            for name in NAMES]
 for thread in threads:
     thread.start()
-portrait.tell(names=["MainThread"] + NAMES)
+portrait.publish(names=["MainThread"] + NAMES)
 nap()

@@ -35,7 +35,7 @@ def named(name, file):
 def main():
     calls = [named(name, FILES[i % len(FILES)])
              for i, name in enumerate(NAMES)]
-    portrait.tell(names=NAMES, files=FILES)
+    portrait.publish(names=NAMES, files=FILES)
     calls[0](calls[1:])
 
 

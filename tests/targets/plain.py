@@ -1,6 +1,6 @@
 """Two threads, a generator, a C callback, and names beyond ASCII.
 
-Tells its functions and every (caller, callee) that can stand on a stack.
+Publishes its functions and every (caller, callee) that can stand on a stack.
 """
 
 import os
@@ -59,12 +59,12 @@ def main():
     ready.wait()
     edges = [(main, drive), (drive, zużyj), (zużyj, produce), (produce, 測る),
              (Worker.rounds, Worker.key), (drive, portrait.over),
-             (Worker.rounds, portrait.over), (main, portrait.tell)]
+             (Worker.rounds, portrait.over), (main, portrait.publish)]
     start = portrait.thread_start()
     edges += list(zip(start, start[1:] + [Worker.rounds]))
     functions = {f.__code__ for edge in edges for f in edge}
     module = sys._getframe(1).f_code
-    portrait.tell(
+    portrait.publish(
         main_thread=threading.get_native_id(),
         worker_thread=worker.native_id,
         functions=[portrait.function(f) for f in functions | {module}],

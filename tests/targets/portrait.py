@@ -1,8 +1,8 @@
-"""What a target program says about itself, for a test to compare with.
+"""A target's description of itself, for a test to compare with.
 
 A target imports this, describes the functions that can stand on its stacks,
-tells it as one line of JSON, and then works until it is killed or its time is
-up (its first argument, seconds), so that none outlives a test by much.
+publishes it as one line of JSON, and then works until it is killed or its time
+is up (its first argument, seconds), so that none outlives a test by much.
 """
 
 import gc
@@ -34,7 +34,7 @@ def thread_start():
             threading.Thread.run]
 
 
-def tell(**facts):
+def publish(**facts):
     facts["pid"] = os.getpid()
     facts["version"] = list(sys.version_info[:3])
     print(json.dumps(facts), flush=True)

@@ -1,6 +1,6 @@
 """Functions whose shares of the time are known: by the thread's own clock.
 
-A fixed count of turns is no fixed time, so each call is timed by the thread's
+A fixed count of turns does not take a fixed time, so each call is timed by the thread's
 processor clock; the sums so far lie in a shared file for the test to read:
 shares.py SECONDS FILE.  One 64-bit nanosecond count for each function, in the
 machine's byte order.
@@ -38,7 +38,7 @@ def main():
     file = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT)
     os.ftruncate(file, 4096)
     sums = memoryview(mmap.mmap(file, 4096)).cast("Q")
-    portrait.tell(names=names)
+    portrait.publish(names=names)
     loop([space[name] for name in names], sums)
 
 

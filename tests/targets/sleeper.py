@@ -4,6 +4,6 @@ import time
 
 import portrait
 
-portrait.tell()
+portrait.publish()
 while not portrait.over():
     time.sleep(0.2)

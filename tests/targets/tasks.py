@@ -74,7 +74,7 @@ async def main():
     thread.join()
     runner = asyncio.create_task(spins(), name="runner")
     await asyncio.sleep(0)
-    portrait.tell(unnamed=tasks[4].get_name(), depth=DEPTH)
+    portrait.publish(unnamed=tasks[4].get_name(), depth=DEPTH)
     await runner
 
 
