@@ -155,6 +155,79 @@ take_between(arguments *args, const char *value)
 }
 
 static bool
+take_where(arguments *args, const char *value)
+{
+    static const char *const states[] = {"gil",     "cpu",       "idle",
+                                         "waiting", "exception", "main"};
+    while (*value) {
+        size_t n = strcspn(value, ","), i = 0;
+        while (i < sizeof states / sizeof *states &&
+               (strlen(states[i]) != n || strncmp(value, states[i], n) != 0))
+            i++;
+        if (i == sizeof states / sizeof *states)
+            return false;
+        args->conv.filters.where |= 1u << i;
+        value += n + (value[n] == ',');
+    }
+    return args->conv.filters.where != 0;
+}
+
+/* Each list has room for all arguments. */
+static bool
+add_name(conv_name_list *list, const char *value)
+{
+    /* the texts are the program's own arguments, the array arg_parse()'s */
+    const char **at = (const char **)(uintptr_t)list->at;
+    at[list->n++] = value;
+    return *value != '\0';
+}
+
+static bool
+take_threads(arguments *args, const char *value)
+{
+    return add_name(&args->conv.filters.threads, value);
+}
+
+static bool
+take_focus(arguments *args, const char *value)
+{
+    return add_name(&args->conv.filters.focus, value);
+}
+
+static bool
+take_ignore(arguments *args, const char *value)
+{
+    return add_name(&args->conv.filters.ignore, value);
+}
+
+static bool
+take_hide(arguments *args, const char *value)
+{
+    return add_name(&args->conv.filters.hide, value);
+}
+
+static bool
+take_hide_native(arguments *args, const char *value)
+{
+    (void)value;
+    args->conv.filters.hide_native = 1;
+    return true;
+}
+
+static bool
+take_strip_prefix(arguments *args, const char *value)
+{
+    return add_name(&args->conv.filters.strip_prefix, value);
+}
+
+static bool
+take_map(arguments *args, const char *value)
+{
+    const char *equals = strchr(value, '=');
+    return add_name(&args->conv.filters.map, value) && equals && equals > value;
+}
+
+static bool
 take_lines(arguments *args, const char *value)
 {
     (void)value;
@@ -229,6 +302,22 @@ static const row rows[] = {
     {"force", 'f', NULL, "replace an existing OUTPUT", take_force},
     {"between", 0, "A..B", "samples of this time only: 2.5s, 300ms, 1m",
      take_between},
+    {"threads", 0, "NAME", "samples of this thread: a name, an id or *",
+     take_threads},
+    {"where", 0, "STATE",
+     "samples in a state: gil, cpu, idle, waiting, "
+     "exception, main",
+     take_where},
+    {"focus", 0, "NAME", "samples with this function, file or FILE:LINE",
+     take_focus},
+    {"ignore", 0, "NAME", "samples without it", take_ignore},
+    {"hide", 0, "NAME", "stacks without these frames", take_hide},
+    {"hide-native", 0, NULL, "stacks without <native> frames",
+     take_hide_native},
+    {"strip-prefix", 0, "PATH", "files without this beginning",
+     take_strip_prefix},
+    {"map", 0, "OLD=NEW", "files with NEW in place of the beginning OLD",
+     take_map},
     {"lines", 0, NULL, "stacks are made of lines", take_lines},
     {"functions", 0, NULL, "stacks are made of functions", take_functions},
     {"max-depth", 0, "N", "deeper stacks lose their middle", take_max_depth},
@@ -387,15 +476,31 @@ arg_parse(int argc, char **argv, arguments *ret, pr_err *err)
 {
     getopt_tables tables = {0};
     arguments args = {.conv = CONV_OPTS_INIT, .argv = argv, .argc = argc};
+    conv_name_list *const lists[] = {
+        &args.conv.filters.threads,      &args.conv.filters.focus,
+        &args.conv.filters.ignore,       &args.conv.filters.hide,
+        &args.conv.filters.strip_prefix, &args.conv.filters.map};
+    enum { LISTS = sizeof lists / sizeof *lists };
+    args.names = calloc((size_t)argc * LISTS, sizeof *args.names);
+    if (!args.names)
+        return pr_no_memory(err);
+    for (size_t i = 0; i < LISTS; i++)
+        lists[i]->at = args.names + i * (size_t)argc;
+    *ret = args;
     fill_tables(&tables);
     for (int c; (c = getopt_long(argc, argv, tables.shorts, tables.longs,
                                  NULL)) != -1;) {
-        pr_code rc = take_option(&args, c, err);
+        pr_code rc = take_option(ret, c, err);
         if (rc != PR_OK)
             return rc;
     }
-    args.input = (const char *const *)(argv + optind);
-    args.n_inputs = (size_t)(argc - optind);
-    *ret = args;
+    ret->input = (const char *const *)(argv + optind);
+    ret->n_inputs = (size_t)(argc - optind);
     return check_action(ret, err);
+}
+
+void
+arg_release(arguments *args)
+{
+    free(args->names);
 }

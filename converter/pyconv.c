@@ -117,6 +117,13 @@ note(const conv_report *done, const char *output)
         fprintf(
             stderr, "pyconv: %" PRIu64 " name%s changed to fit the target\n",
             done->names_changed, done->names_changed == 1 ? " was" : "s were");
+    if (done->tasks_nominal)
+        fputs("pyconv: samples of several tasks were taken at one moment, so "
+              "time is nominal: one interval each\n",
+              stderr);
+    if (done->unmatched[0])
+        fprintf(stderr, "pyconv: nothing in the profile is called '%s'\n",
+                done->unmatched);
     if (!isatty(STDERR_FILENO) || strcmp(output, "-") == 0)
         return;
     fprintf(stderr, "pyconv: %" PRIu64 " samples to '%s'", done->samples,
@@ -238,27 +245,35 @@ list_targets(void)
     return pr_exit_status(err.code);
 }
 
-int
-main(int argc, char **argv)
+static int
+act(arguments *args)
 {
-    arguments args;
-    pr_err err = PR_ERR_INIT;
-    pr_code rc = arg_parse(argc, argv, &args, &err);
-    if (rc == PR_END)
-        return 0;
-    if (rc != PR_OK) {
-        report(&err);
-        return pr_exit_status(rc);
-    }
-    switch (args.action) {
+    switch (args->action) {
     case ARG_LIST:
         return list_targets();
     case ARG_INFO:
-        return inform(args.input[0]);
+        return inform(args->input[0]);
     case ARG_VERIFY:
-        return verify(args.input[0], args.quiet);
+        return verify(args->input[0], args->quiet);
     case ARG_CONVERT:
         break;
     }
-    return convert(&args);
+    return convert(args);
+}
+
+int
+main(int argc, char **argv)
+{
+    arguments args = {.names = NULL};
+    pr_err err = PR_ERR_INIT;
+    int status = 0;
+    pr_code rc = arg_parse(argc, argv, &args, &err);
+    if (rc == PR_OK) {
+        status = act(&args);
+    } else if (rc != PR_END) {
+        report(&err);
+        status = pr_exit_status(rc);
+    }
+    arg_release(&args);
+    return status;
 }

@@ -3,8 +3,8 @@
  */
 #include <pyrec/convert.h>
 
+#include "converter/filter/chain.h"
 #include "converter/input/source.h"
-#include "converter/model/filter.h"
 #include "converter/target/sqlite.h"
 #include "converter/target/table.h"
 
@@ -128,7 +128,6 @@ check_taken(const conv_target *t, const conv_opts *o, conv_style style,
         {o->time != CONV_TIME_DEFAULT, t->times != 0, "choice of time"},
         {o->time != CONV_TIME_DEFAULT, t->times >> o->time & 1,
          "such time: it holds samples besides the time"},
-        {o->max_depth != 0, t->takes & CONV_TAKES_MAX_DEPTH, "greatest depth"},
         {o->zstd_level || o->no_compression, t->takes & CONV_TAKES_COMPRESSION,
          "compression"},
     };
@@ -171,27 +170,54 @@ plan_job(const conv_target *target, const conv_opts *opts, const char *source,
 
 /* ---- model ---- */
 
+/* Is there a result, though perhaps not of all? */
+static bool
+is_delivered(pr_code rc)
+{
+    return rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED;
+}
+
+/* A range without a sample is no success, as a filter without one is none. */
+static pr_code
+feed(conv_sources *sources, const conv_opts *opts, pr_sink *sink,
+     bool one_namespace, pr_err *err)
+{
+    uint64_t samples = 0;
+    pr_code rc =
+        conv_sources_feed(sources, opts, sink, one_namespace, &samples, err);
+    bool range = opts->from_us > 0 || opts->to_us < UINT64_MAX;
+    if (rc == PR_OK && samples == 0 && range) {
+        PR_FAIL(err, PR_NAME, "no sample lies in the range of time");
+        pr_err_hint(err, "'pyconv --info FILE' shows how long it is");
+        return PR_NAME;
+    }
+    return rc;
+}
+
 /* Codes of conv_sources_feed(); with PR_CUT and PR_DAMAGED there is a model. */
 static pr_code
 build_model(conv_sources *sources, const conv_target *target,
-            const conv_job *job, conv_model **ret, pr_err *err)
+            const conv_job *job, conv_filtered *filtered, conv_model **ret,
+            pr_err *err)
 {
     const conv_model_opts how = {
         .level = job->level,
         .time = job->time,
         .no_first_lines = target->stock_names || job->style == CONV_STYLE_STOCK,
         .used_order = target->used_order};
+    const conv_opts *opts = job->opts;
     conv_model *model;
-    pr_sink *filter;
-    uint64_t samples;
+    pr_sink *first;
     pr_code rc = conv_model_new(&how, &model, err);
     if (rc != PR_OK)
         return rc;
-    rc = conv_filter_new(conv_model_sink(model), &filter, err);
+    const conv_skip skip = {conv_model_skip, model};
+    uint32_t max_depth = opts->max_depth ? opts->max_depth : target->max_depth;
+    rc = conv_filters_open(&opts->filters, max_depth, false, &skip, filtered,
+                           conv_model_sink(model), &first, err);
     if (rc == PR_OK)
-        rc =
-            conv_sources_feed(sources, job->opts, filter, false, &samples, err);
-    if (rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED)
+        rc = feed(sources, opts, first, false, err);
+    if (is_delivered(rc))
         *ret = model;
     else
         conv_model_free(model);
@@ -214,21 +240,57 @@ write_model(conv_sources *sources, const conv_target *target, conv_job *job,
             conv_report *report, pr_err *err)
 {
     conv_model *model = NULL;
-    pr_code had = build_model(sources, target, job, &model, err);
+    conv_filtered filtered = {{0}};
+    pr_code had = build_model(sources, target, job, &filtered, &model, err);
     if (!model)
         return had;
+    conv_time asked = job->time;
     job->model = model;
     job->time = model->opts.time;
     pr_err later = PR_ERR_INIT;
     pr_code rc = target->write(job, &later);
     *report = (conv_report){.samples = model->samples,
                             .names_changed = job->names_changed,
-                            .unobserved_us = model->unobserved_us};
+                            .unobserved_us = model->unobserved_us,
+                            .tasks_nominal =
+                                model->simultaneous && asked == CONV_TIME_REAL};
+    memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
     conv_model_free(model);
     return then(had, rc, err, &later);
 }
 
 /* ---- without a model ---- */
+
+/* Counts the samples that reach the target. */
+typedef struct counter {
+    pr_sink sink;
+    uint64_t samples;
+} counter;
+
+static pr_code
+count_delta(pr_sink *sink, const pr_delta *delta, pr_err *err)
+{
+    ((counter *)sink)->samples += delta->n;
+    return PR_SINK_CALL(sink->next, delta, delta, err);
+}
+
+static pr_code
+count_finish(pr_sink *sink, pr_err *err)
+{
+    return sink->next->ops->finish(sink->next, err);
+}
+
+static void
+count_abort(pr_sink *sink)
+{
+    sink->next->ops->abort(sink->next);
+}
+
+static const pr_sink_ops counter_ops = {
+    .delta = count_delta,
+    .finish = count_finish,
+    .abort = count_abort,
+};
 
 static pr_code
 write_sink(conv_sources *sources, const conv_target *target, conv_job *job,
@@ -241,8 +303,15 @@ write_sink(conv_sources *sources, const conv_target *target, conv_job *job,
         rc = target->open(job, &sink, err);
     if (rc != PR_OK)
         return rc;
-    return conv_sources_feed(sources, job->opts, sink, target->is_profile,
-                             &report->samples, err);
+    conv_filtered filtered = {{0}};
+    counter count = {.sink = {&counter_ops, sink}};
+    rc = conv_filters_open(&job->opts->filters, job->opts->max_depth, true,
+                           NULL, &filtered, &count.sink, &sink, err);
+    if (rc == PR_OK)
+        rc = feed(sources, job->opts, sink, target->is_profile, err);
+    report->samples = count.samples;
+    memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
+    return rc;
 }
 
 /* ---- interface ---- */
@@ -272,7 +341,7 @@ static pr_code
 end_output(pr_code rc, const char *output, conv_job *job, conv_report *report,
            conv_report *ret, pr_err *err)
 {
-    if (rc != PR_OK && rc != PR_CUT && rc != PR_DAMAGED) {
+    if (!is_delivered(rc)) {
         conv_out_abort(job->out);
         if (rc == PR_IO)
             pr_err_wrap(err, "cannot make '%s'", output);
@@ -333,7 +402,9 @@ conv_to_memory(const char *input, const conv_opts *opts, sqlite3 **ret,
         rc = conv_sources_open(&input, 1, &sources, err);
     if (rc != PR_OK)
         return rc;
-    pr_code had = build_model(sources, &conv_sqlite, &job, &model, err);
+    conv_filtered filtered = {{0}};
+    pr_code had =
+        build_model(sources, &conv_sqlite, &job, &filtered, &model, err);
     conv_sources_free(sources);
     if (!model)
         return had;

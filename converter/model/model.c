@@ -25,6 +25,7 @@ struct conv_model_input {
     pr_list strings, frames; /* the producer's ids to ours */
     thread_state *threads;
     size_t cap_threads;
+    bool failed;   /* out of memory where no error could be given */
     uint8_t *used; /* [n_used] frames that are in model->used */
     size_t n_used, cap_used;
 };
@@ -80,6 +81,10 @@ model_meta(pr_sink *sink, const char *key, const char *value, size_t len,
         rc = pr_set_add(&model->meta_keys, &key_id, &at, err);
     if (rc != PR_OK)
         return rc;
+    /* the gaps are the filter's, no time */
+    if (strcmp(key, CONV_META_FILTERED) == 0 &&
+        model->opts.time == CONV_TIME_REAL)
+        model->opts.time = CONV_TIME_NOMINAL;
     if (at == model->meta_values.n)
         return pr_list_add(&model->meta_values, value_id, err);
     model->meta_values.at[at] = value_id;
@@ -98,8 +103,10 @@ add_function(conv_model *model, const conv_function *function, int32_t line,
                  sizeof *model->min_line))
         return pr_no_memory(err);
     int32_t *least = &model->min_line[*ret];
-    if (model->functions.n > before)
+    if (model->functions.n > before) {
         *least = PR_NO_LINE;
+        model->has_tasks |= conv_model_is_task(model, *ret);
+    }
     if (line > 0 && (*least < 0 || line < *least))
         *least = line;
     return PR_OK;
@@ -336,6 +343,23 @@ add_time(uint64_t sum, uint64_t more)
     return more > INT64_MAX - sum ? INT64_MAX : sum + more;
 }
 
+/* Append a run; log_us: the last sample's time of the run before. */
+static bool
+log_run(conv_thread *thread, const conv_model_run *run, uint64_t log_us)
+{
+    if (!pr_grow(&thread->log, &thread->cap_log, thread->n_log + RUN_MAX, 1))
+        return false;
+    uint8_t *p = thread->log + thread->n_log;
+    p = put_varint(p, run->first_us - log_us);
+    p = put_varint(p, run->last_us - run->first_us);
+    p = put_varint(p, run->n);
+    *p++ = run->status;
+    p = put_varint(p, run->node);
+    p = put_varint(p, run->weight_us);
+    thread->n_log = (size_t)(p - thread->log);
+    return true;
+}
+
 static pr_code
 close_run(conv_model *model, conv_thread *thread, thread_state *state,
           pr_err *err)
@@ -345,16 +369,8 @@ close_run(conv_model *model, conv_thread *thread, thread_state *state,
         return PR_OK;
     if (run->weight_us > INT64_MAX - model->weight_us)
         run->weight_us = INT64_MAX - model->weight_us;
-    if (!pr_grow(&thread->log, &thread->cap_log, thread->n_log + RUN_MAX, 1))
+    if (!log_run(thread, run, state->log_us))
         return pr_no_memory(err);
-    uint8_t *p = thread->log + thread->n_log;
-    p = put_varint(p, run->first_us - state->log_us);
-    p = put_varint(p, run->last_us - run->first_us);
-    p = put_varint(p, run->n);
-    *p++ = run->status;
-    p = put_varint(p, run->node);
-    p = put_varint(p, run->weight_us);
-    thread->n_log = (size_t)(p - thread->log);
     thread->runs++;
     thread->samples += run->n;
     thread->weight_us += run->weight_us;
@@ -399,6 +415,8 @@ add_samples(conv_model *model, conv_thread *thread, thread_state *state,
                 return PR_FAIL(err, PR_INTERNAL,
                                "samples of thread %" PRIu64 " out of order",
                                thread->tid);
+            model->simultaneous |=
+                time == run->last_us && node != run->node && model->has_tasks;
             weigh(model, thread, run, time);
         }
         if (run->n == 0 || run->node != node || run->status != status) {
@@ -431,6 +449,62 @@ model_delta(pr_sink *sink, const pr_delta *delta, pr_err *err)
         thread->first_us = state->log_us = delta->time_us[0];
     model->samples += delta->n;
     return add_samples(model, thread, state, delta, err);
+}
+
+void
+conv_model_skip(void *context, uint32_t id, uint64_t time_us)
+{
+    conv_model *model = context;
+    thread_state *state = &model->input->threads[id];
+    if (state->run.n == 0)
+        return;
+    weigh(model, &model->threads[id], &state->run, time_us);
+    /* its memory is there: a later run takes no more */
+    if (close_run(model, &model->threads[id], state, NULL) != PR_OK)
+        model->input->failed = true;
+}
+
+/* Every sample of a thread stands for one interval. */
+static pr_code
+make_nominal(conv_model *model, conv_thread *thread, pr_err *err)
+{
+    conv_thread old = *thread;
+    conv_cursor cursor;
+    conv_model_run run;
+    uint64_t log_us = thread->first_us;
+    bool good = true;
+    thread->log = NULL;
+    thread->n_log = thread->cap_log = 0;
+    thread->weight_us = thread->unobserved_us = 0;
+    conv_cursor_init(&cursor, &old);
+    while (good && conv_cursor_next(&cursor, &run)) {
+        uint64_t interval = model->start.interval_us;
+        run.weight_us =
+            run.n > INT64_MAX / interval ? INT64_MAX : run.n * interval;
+        if (run.weight_us > INT64_MAX - model->weight_us)
+            run.weight_us = INT64_MAX - model->weight_us;
+        good = log_run(thread, &run, log_us);
+        log_us = run.last_us;
+        thread->weight_us += run.weight_us;
+        model->weight_us += run.weight_us;
+    }
+    free(old.log);
+    return good ? PR_OK : pr_no_memory(err);
+}
+
+/* Between samples of several tasks that were taken at one moment lies no time:
+ * the last of them would get all of it. */
+static pr_code
+weigh_tasks(conv_model *model, pr_err *err)
+{
+    pr_code rc = PR_OK;
+    if (!model->simultaneous || model->opts.time != CONV_TIME_REAL)
+        return PR_OK;
+    model->opts.time = CONV_TIME_NOMINAL;
+    model->weight_us = model->unobserved_us = 0;
+    for (size_t i = 0; i < model->n_threads && rc == PR_OK; i++)
+        rc = make_nominal(model, &model->threads[i], err);
+    return rc;
 }
 
 /* The last sample of a thread stands for one interval: it may have ended. */
@@ -613,7 +687,11 @@ static pr_code
 model_finish(pr_sink *sink, pr_err *err)
 {
     conv_model *model = model_of(sink);
-    pr_code rc = end_threads(model, err);
+    pr_code rc = model->input->failed ? pr_no_memory(err) : PR_OK;
+    if (rc == PR_OK)
+        rc = end_threads(model, err);
+    if (rc == PR_OK)
+        rc = weigh_tasks(model, err);
     free_input(model);
     return rc;
 }

@@ -12,7 +12,7 @@
  *  M3 two nodes differ in parent or frame; two frames differ in content at the
  *     model's level.
  *  M4 the runs of a thread are in time order; consecutive ones differ in node
- *     or status.
+ *     or status, or a sample between them was left out.
  *
  * Ownership  conv_model_new() gives a sink the caller drives; after finish()
  *            the model stays, until conv_model_free().  abort() does nothing
@@ -122,12 +122,19 @@ typedef struct conv_model {
     pr_list meta_values; /* [meta_keys.n] string ids */
     uint64_t samples;
     uint64_t weight_us, unobserved_us;
+    bool has_tasks;    /* a frame is the name of a task */
+    bool simultaneous; /* stacks of one thread at one moment: real time is
+                        * then nominal, since no time lies between them */
     struct conv_model_input *input; /* while the sink lives */
 } conv_model;
 
 pr_code conv_model_new(const conv_model_opts *opts, conv_model **ret,
                        pr_err *err);
 void conv_model_free(conv_model *model); /* takes NULL */
+
+/* A sample of the thread at that time is left out: the sample before it stands
+ * for the time up to there. */
+void conv_model_skip(void *model, uint32_t thread, uint64_t time_us);
 
 static inline pr_sink *
 conv_model_sink(conv_model *model)

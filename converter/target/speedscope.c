@@ -26,10 +26,9 @@ typedef struct scope {
     const conv_model *model;
     conv_index index;
     conv_json json;
-    conv_stack_text trail; /* ",frame" of each position but the outermost */
-    uint64_t end_us;       /* of the recording */
-    uint32_t max_depth;
-    uint32_t elided, idle, unobserved; /* numbers of frames of our own */
+    conv_stack_text trail;     /* ",frame" of each position but the outermost */
+    uint64_t end_us;           /* of the recording */
+    uint32_t idle, unobserved; /* numbers of frames of our own */
 } scope;
 
 /* ---- frames ---- */
@@ -87,7 +86,6 @@ put_shared(scope *s)
     conv_json_open(&s->json, '[');
     for (uint32_t i = 0; i < s->model->frames.n; i++)
         put_frame(s, i);
-    put_own_frame(s, "<frames left out>");
     put_own_frame(s, "(idle)");
     put_own_frame(s, "(not observed)");
     conv_json_close(&s->json, ']');
@@ -103,20 +101,11 @@ put_stack(scope *s, uint32_t position, pr_err *err)
     if (rc != PR_OK)
         return rc;
     const conv_text *text = &s->trail.text;
-    uint32_t depth = s->index.depth[position];
     conv_json_open(&s->json, '[');
-    if (depth <= s->max_depth) {
-        if (depth)
-            conv_json_raw(&s->json, text->at, text->len);
-        else
-            conv_json_u64(&s->json, s->idle);
-    } else {
-        uint32_t head = (s->max_depth + 1) / 2, tail = s->max_depth - head;
-        size_t from = s->trail.end[depth - tail - 1];
-        conv_json_raw(&s->json, text->at, s->trail.end[head - 1]);
-        conv_json_u64(&s->json, s->elided);
-        conv_out_write(s->json.out, text->at + from, text->len - from);
-    }
+    if (text->len)
+        conv_json_raw(&s->json, text->at, text->len);
+    else
+        conv_json_u64(&s->json, s->idle);
     conv_json_close(&s->json, ']');
     return PR_OK;
 }
@@ -341,12 +330,9 @@ write_speedscope(conv_job *job, pr_err *err)
     scope s = {.job = job,
                .model = job->model,
                .json = {.out = job->out},
-               .max_depth = job->opts->max_depth ? job->opts->max_depth
-                                                 : DEFAULT_MAX_DEPTH,
                .end_us = conv_model_end_us(job->model),
-               .elided = (uint32_t)job->model->frames.n,
-               .idle = (uint32_t)job->model->frames.n + 1,
-               .unobserved = (uint32_t)job->model->frames.n + 2};
+               .idle = (uint32_t)job->model->frames.n,
+               .unobserved = (uint32_t)job->model->frames.n + 1};
     pr_code rc = conv_index_order(job->model, &s.index, err);
     if (rc != PR_OK)
         return rc;
@@ -370,7 +356,7 @@ const conv_target conv_speedscope = {
     .level = CONV_LEVEL_FUNCTION,
     .time = CONV_TIME_REAL,
     .times = CONV_TIMES_ALL,
-    .takes = CONV_TAKES_LEVEL | CONV_TAKES_MAX_DEPTH,
+    .takes = CONV_TAKES_LEVEL,
     .max_depth = DEFAULT_MAX_DEPTH,
     .write = write_speedscope,
 };

@@ -32,9 +32,8 @@ typedef struct conv_job {
 
 /* Options that only some targets have. */
 enum {
-    CONV_TAKES_LEVEL = 1,       /* --lines, --functions */
-    CONV_TAKES_COMPRESSION = 2, /* --level, --compression */
-    CONV_TAKES_MAX_DEPTH = 4    /* --max-depth */
+    CONV_TAKES_LEVEL = 1,      /* --lines, --functions */
+    CONV_TAKES_COMPRESSION = 2 /* --level, --compression */
 };
 
 #define CONV_TIMES_ALL \

@@ -33,6 +33,39 @@ typedef struct conv_unfinished {
     void *context;
 } conv_unfinished;
 
+/* Texts of the caller; at may be NULL if n is 0. */
+typedef struct conv_name_list {
+    const char *const *at;
+    size_t n;
+} conv_name_list;
+
+/* The state of a thread at a sample (spec/convert.md 3.1). */
+enum {
+    CONV_WHERE_GIL = 1,
+    CONV_WHERE_CPU = 2,
+    CONV_WHERE_IDLE = 4,
+    CONV_WHERE_WAITING = 8,
+    CONV_WHERE_EXCEPTION = 16,
+    CONV_WHERE_MAIN = 32
+};
+
+/* Which samples and frames of a profile are converted (spec/convert.md 3).
+ * All zero: all of them. */
+typedef struct conv_filters {
+    uint32_t where;              /* CONV_WHERE_*: all of these hold */
+    conv_name_list threads;      /* samples of these threads: names or ids */
+    conv_name_list focus;        /* samples with one of these functions */
+    conv_name_list ignore;       /* samples without these functions */
+    conv_name_list hide;         /* frames that are left out */
+    conv_name_list strip_prefix; /* beginnings of paths that are left out */
+    conv_name_list map;          /* "OLD=NEW": beginnings that are replaced */
+    int hide_native;             /* 1: leave <native> frames out */
+} conv_filters;
+
+/* Metadata of a profile that filters took samples from: its gaps are no time,
+ * so conversions of it take the nominal time. */
+#define CONV_META_FILTERED "filtered"
+
 typedef struct conv_opts {
     size_t size;       /* sizeof(conv_opts) */
     const char *style; /* NULL or "stock": exactly CPython 3.15's output */
@@ -46,14 +79,15 @@ typedef struct conv_opts {
     int no_compression;      /* target bin: a plain file of CPython 3.15 */
     pr_progress progress;
     conv_unfinished unfinished;
+    conv_filters filters;
 } conv_opts;
 
 #define CONV_OPTS_INIT                                                     \
     {                                                                      \
         sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0, \
-            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL},                       \
+            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL},         \
         {                                                                  \
-            NULL, NULL                                                     \
+            0                                                              \
         }                                                                  \
     }
 
@@ -78,6 +112,10 @@ typedef struct conv_report {
     uint64_t samples;       /* told */
     uint64_t names_changed; /* escaped or cut to fit the target */
     uint64_t unobserved_us; /* time no sample stands for */
+    int tasks_nominal;      /* 1: nominal in place of real time, because
+                             * samples of several tasks of one thread were
+                             * taken at one moment */
+    char unmatched[128];    /* a filter's name that means nothing; "": none */
     int delivered;          /* 1: there is an output */
 } conv_report;
 

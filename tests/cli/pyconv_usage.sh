@@ -121,8 +121,9 @@ expect "an unknown option" 2 "$pyconv" run.bin --nonsense
 expect "an unknown style" 2 "$pyconv" run.bin --to pstats --style x -f
 expect "a style the target has not" 2 \
     "$pyconv" run.bin --to sqlite --style stock -f
-expect "a depth the target has not" 2 \
-    "$pyconv" run.bin --to pstats --max-depth 5 -f
+expect "a choice the target has not" 2 \
+    "$pyconv" run.bin --to jsonl --lines -f
+holds "names the target and the choice" err "target 'jsonl' has no choice of"
 expect "an empty range" 2 "$pyconv" run.bin --to pstats --between 2s 1s -f
 expect "a bad time" 2 "$pyconv" run.bin --to pstats --between x 1s -f
 expect "a level out of range" 2 "$pyconv" run.bin --to bin --level 99 -f

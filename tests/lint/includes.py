@@ -39,6 +39,8 @@ ROOMS = {
                         PUBLIC + ":error profile sink reader convert"],
     "converter/input": ["include/base",
                         PUBLIC + ":error profile sink reader convert"],
+    "converter/filter": ["include/base",
+                         PUBLIC + ":error profile sink convert"],
     "converter/tables": ["converter/model", "converter/encode",
                          "include/base",
                          PUBLIC + ":error profile convert schema"],
@@ -46,7 +48,8 @@ ROOMS = {
                          "converter/encode", "converter/input", "include/base",
                          PUBLIC + ":error profile sink reader writer convert"
                          " schema version"],
-    "converter/job": ["converter/target", "converter/model",
+    "converter/job": ["converter/target", "converter/filter",
+                      "converter/model",
                       "converter/encode", "converter/input", "include/base",
                       PUBLIC + ":error profile sink reader convert"],
     "converter": ["converter/job", "converter/encode",

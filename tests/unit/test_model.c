@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "converter/filter/chain.h"
 #include "converter/input/merge.h"
-#include "converter/model/filter.h"
 #include "converter/model/model.h"
 
 static pr_err error;
@@ -272,7 +272,11 @@ hidden_frames_are_cut_out_of_any_stack(void **state)
     (void)state;
     conv_model *model;
     pr_sink *sink, *end = new_model((conv_model_opts){0}, &model);
-    assert_int_equal(conv_filter_new(end, &sink, &error), PR_OK);
+    const conv_filters all = {0};
+    conv_filtered filtered;
+    assert_int_equal(
+        conv_filters_open(&all, 0, false, NULL, &filtered, end, &sink, &error),
+        PR_OK);
     tell_start(sink, PR_MODE_WALL, 0);
     tell_names(sink);
     const uint32_t f[] = {0};
