@@ -15,6 +15,7 @@ import tokenize
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 PLACES = ("README.md", ".github", "Makefile", "spec/architecture.md",
+          "spec/man", "spec/sampling.md",
           "tests/bench", "tests/demo", "tests/lint", "tests/peers", "tests/run",
           "tests/setup", "tests/targets")
 # The list of kinds itself, and names that are data.
