@@ -30,7 +30,7 @@ def convert(*arguments):
 
 
 def between(profile, start, end, shift=0):
-    """The samples with start <= time < end, told from `shift` on."""
+    """The samples with start <= time < end; times count from `shift`."""
     part = copy.copy(profile)
     part.start = dict(profile.start, start_us=profile.start["start_us"] + shift)
     part.threads = {}

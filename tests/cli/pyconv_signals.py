@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A conversion that is ended by a signal leaves nothing behind."""
+"""A conversion that is ended by a signal leaves no file."""
 
 import os
 import random
@@ -50,7 +50,7 @@ def has_unnamed(folder):
 
 
 def take_signals():
-    """Who started this test may have told it to ignore some."""
+    """The program that started this test may ignore some of them."""
     for each in ENDS:
         signal.signal(each, signal.SIG_DFL)
 

@@ -41,7 +41,7 @@ SQL
     cat tables.sql rows.sql | sqlite3 -batch -bail "$1"
 }
 
-# same NAME: the file `told` is what comes on stdin.
+# same NAME: standard input is the answer that was expected.
 same() {
     cat >expected
     diff -u expected told

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A profile file in place of a database: each vector of the format is asked as
-# it is; what is cut or damaged is answered as far as it can be had, and said.
+# A profile file in place of a database: pyquery answers from each vector of the
+# format, from a cut or damaged one as far as it can be read, and says so.
 set -u
 status=0
 result() {
@@ -18,7 +18,7 @@ samples() {
         sed -n 's/.*"samples": \([0-9]*\).*/\1/p'
 }
 
-# asked NAME STATUS: that many samples are told, with this exit status.
+# asked NAME STATUS: the answer has its count of samples and exits with STATUS.
 asked() {
     pyquery --csv "$vectors/$1.bin" --sql \
         "SELECT ifnull(sum(n), 0) FROM node_self" >told 2>error

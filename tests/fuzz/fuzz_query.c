@@ -108,7 +108,7 @@ ask(q_database *database, const char *text)
         render(result, (q_format)(strlen(text) % 4));
         return;
     }
-    /* what is refused is refused with a sentence, inside the text */
+    /* a refusal has a sentence and an offset within the text */
     if (!err.what[0] || result ||
         (rc == PR_USAGE && err.offset != PR_NO_OFFSET &&
          err.offset > strlen(text)))

@@ -1,8 +1,8 @@
 /*
  * fuzz_reader.c - any bytes as a profile file.
  *
- * Whatever is told must keep the promises of sink.h; a range of time tells no
- * more than the whole, several threads tell what one tells.
+ * All calls must keep the promises of sink.h; a range of time has no more
+ * samples than the whole, and several threads make the calls that one makes.
  */
 #define STORY_TRAPS
 #include "tests/unit/story.h"

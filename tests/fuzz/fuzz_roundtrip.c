@@ -1,6 +1,6 @@
 /*
- * fuzz_roundtrip.c - any bytes as the calls of a producer: what the writer is
- * told is what the reader tells.
+ * fuzz_roundtrip.c - any bytes as the calls of a producer: the reader makes
+ * the calls that the writer got.
  *
  * Input: u8 size of segments / 64, u8 flags (bit 0: a plain file), then four
  * bytes a delta: thread, frames kept, frames pushed, samples and distance.

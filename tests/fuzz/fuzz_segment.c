@@ -1,10 +1,10 @@
 /*
  * fuzz_segment.c - any bytes as the inside of segments whose checksums are
- * right: what a fuzzer of whole files never gets to.
+ * right: a fuzzer of whole files never gets there.
  *
  * Input: for each segment u16 size of the checkpoint's body, u16 size of its
  * records (big-endian), both; SPAN and HEADER are put in front of the body so
- * that it is looked at further.  Bit 7 of a size damages that frame.
+ * that the reader goes on with it.  Bit 7 of a size damages that frame.
  */
 #define STORY_TRAPS
 #include "format/bytes.h"

@@ -80,7 +80,7 @@ load_layout(uint8_t choice, rec_layout *ret)
     return true;
 }
 
-/* The input itself as a table: whatever is accepted must fit its structs. */
+/* The input itself as a table: an accepted table must fit its structs. */
 static void
 try_table(const uint8_t *data, size_t size)
 {

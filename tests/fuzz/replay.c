@@ -48,7 +48,7 @@ replay_file(const char *path)
         printf("not ok %s: %s\n", path, strerror(errno));
         return 1;
     }
-    /* told before it runs: the last line of a crash names the file */
+    /* printed before it runs: the last line of a crash names the file */
     printf("# %s\n", path);
     fflush(stdout);
     LLVMFuzzerTestOneInput(data, size);

@@ -15,9 +15,9 @@ import tokenize
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 PLACES = ("README.md", ".github", "Makefile", "spec/architecture.md",
-          "spec/man", "spec/sampling.md",
-          "tests/bench", "tests/demo", "tests/lint", "tests/peers", "tests/run",
-          "tests/setup", "tests/targets")
+          "spec/man", "spec/sampling.md", "tests/bench", "tests/cli",
+          "tests/demo", "tests/fuzz", "tests/lint", "tests/live", "tests/peers",
+          "tests/run", "tests/setup", "tests/targets")
 # The list of kinds itself, and names that are data.
 SKIPPED = ("tests/lint/words.py", "tests/targets/names.py", "tests/cases/",
            "spec/vectors/")
@@ -47,7 +47,7 @@ KINDS = (
      r"\blook(?:s|ed|ing)?\b(?!(?:ed|s|ing)? up\b)",
      r"\blooks? like\b|\blook-?ups?\b"),
     ("tell", "emit, print, report, say",
-     r"\b(?:tell|tells|told|telling|teller)\b", None),
+     r"\b(?:tell|tells|told|telling|teller)\b(?!\.)", r"`told`"),
     ("be had", "be read, be obtained", r"\b(?:be|is|are|was|were) had\b", None),
     ("not proven", "unproven", r"\bnot proven\b", None),
     ("hang on", "depend on", r"\bhangs? on\b", None),

@@ -30,7 +30,7 @@ SEVERAL = {"threads", "interpreters", "churn", "without_gil", "with_gil"}
 
 
 class Rule:
-    """Roots, edges and budget as the program told them."""
+    """Roots, edges and budget as the program published them."""
 
     def __init__(self, told):
         self.roots = set(told["roots"])
@@ -96,7 +96,7 @@ class Cell:
             self.database)
 
     def astray(self):
-        """The part of the samples that was lost or is not proven."""
+        """The part of the samples that was lost or is unproven."""
         return (self.lost + self.unproven) / max(1, self.samples + self.lost)
 
     def depth(self):

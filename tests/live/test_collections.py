@@ -1,4 +1,4 @@
-"""Collections of garbage as CPython 3.15 tells them."""
+"""Collections of garbage as CPython 3.15 lists them."""
 
 import json
 import subprocess

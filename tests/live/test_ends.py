@@ -19,7 +19,7 @@ AT_A_TIME = 20
 
 
 def start(target, output, *options):
-    """A recording that goes on until it is told to end."""
+    """A recording that goes on until a signal ends it."""
     return subprocess.Popen(
         [live.PYREC, "-p", str(target.pid), "-o", output, *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -8,7 +8,7 @@ import rules
 from live import expect
 
 RATE = 10000
-# The most that may be lost or not proven at 1 kHz: of one thread that runs, and
+# The most that may be lost or unproven at 1 kHz: of one thread that runs, and
 # of several.
 ASTRAY = {"tree": 0.005, "threads": 0.02, "interpreters": 0.02}
 # The program's part of a processor, below which others had too much of it.

@@ -69,7 +69,7 @@ def an_interpreter_that_was_replaced_is_found():
 
 class Inside:
     """A target started by a command that changes its surroundings; its pid
-    out here is that of the process whose last name inside is the told one."""
+    out here is that of the process whose pid inside is the published one."""
 
     def __init__(self, *command, **environment):
         self.process = subprocess.Popen(

@@ -1,5 +1,5 @@
-"""Recordings of a program that says what it is: all names, files and lines
-are its own, and every output of the file tells the same."""
+"""Recordings of a program that describes itself: all names, files and lines
+are its own, and every output of the file has the same samples."""
 
 import collections
 import functools
@@ -11,7 +11,7 @@ from live import expect
 
 @functools.lru_cache(maxsize=None)
 def recorded(python):
-    """One recording for all tests: what the program told, file, database."""
+    """One recording for all tests: portrait, file, database."""
     profile = os.path.abspath("run.bin")
     with live.Target(python, "plain.py") as target:
         live.record(target, profile)

@@ -1,4 +1,4 @@
-"""Who a thread is: its kernel id, whatever its thread state says, and its
+"""The identity of a thread: its kernel id, whatever its thread state says, and its
 name, as the module threading knows it."""
 
 import os

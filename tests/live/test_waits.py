@@ -2,7 +2,7 @@
 
 Each recording here ends by -d, by a signal or with its target while the target
 is killed, stopped, frozen or on its way out.  The limits are not measurements:
-they tell an end from a wait without one.
+they separate an end from a wait without one.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""What cannot work says why in one line, with the exit status of the README's
-table, and harms nothing that was there."""
+"""Wrong input gets the reason in one line and the exit status of the README's
+table, and harms no file that existed."""
 
 import os
 import re
