@@ -2,7 +2,12 @@
  * render.c - table, csv, json, markdown.
  */
 #include "query/render.h"
-#include "query/display.h"
+
+#include <base/array.h>
+#include <base/buffer.h>
+#include <base/quote.h>
+#include <base/terminal.h>
+#include <string.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -44,77 +49,65 @@ typedef struct cell {
 } cell;
 
 typedef struct grid {
-    q_text text;
+    pr_buffer text;
     cell *cells; /* row by row; the names of the columns first */
     size_t n_cells, cap_cells;
     size_t n_columns;
     size_t depth, function; /* columns; n_columns: there is none */
 } grid;
 
-static bool
-append_indent(const q_result *result, q_text *text, size_t depth_column)
+static void
+append_indent(const q_result *result, pr_buffer *text, size_t depth_column)
 {
     q_value depth = q_result_value(result, depth_column);
     int64_t levels = depth.type == Q_INTEGER ? depth.integer : 0;
     if (levels > MAX_INDENT)
         levels = MAX_INDENT;
     for (int64_t i = 0; i < levels; i++)
-        if (!q_text_append(text, "  ", 2))
-            return false;
-    return true;
+        pr_buffer_puts(text, "  ");
 }
 
-/* What would be markup becomes text; the rest is as on a terminal. */
-static bool
-append_markdown(q_text *text, const char *name, size_t len)
+static void
+append_text(pr_buffer *text, const char *at, size_t len, q_format format)
 {
-    q_text plain = {0};
-    bool done = q_text_append_name(&plain, name, len);
-    for (size_t i = 0; done && i < plain.len; i++) {
-        char c = plain.bytes[i];
-        if (c == '<')
-            done = q_text_append(text, "&lt;", 4);
-        else if (c == '>')
-            done = q_text_append(text, "&gt;", 4);
-        else if (c == '&')
-            done = q_text_append(text, "&amp;", 5);
-        else if (strchr("\\`*_[]|~#", c))
-            done = q_text_append(text, (char[]){'\\', c}, 2);
-        else
-            done = q_text_append(text, &c, 1);
-    }
-    q_text_release(&plain);
-    return done;
+    if (format == Q_MARKDOWN)
+        pr_quote_markdown(text, at, len);
+    else
+        pr_quote_terminal(text, at, len);
 }
 
-static bool
-append_value(q_text *text, const char *column, const q_value *v,
+static void
+append_value(pr_buffer *text, const char *column, const q_value *v,
              q_format format)
 {
-    char number[64] = "";
+    char number[64];
     switch (v->type) {
     case Q_TEXT:
-        return format == Q_MARKDOWN ? append_markdown(text, v->text, v->len)
-                                    : q_text_append_name(text, v->text, v->len);
+        append_text(text, v->text, v->len, format);
+        break;
     case Q_INTEGER:
-        snprintf(number, sizeof number, "%" PRId64, v->integer);
+        pr_buffer_i64(text, v->integer);
         break;
     case Q_REAL:
         format_rounded(column, v->real, number, sizeof number);
+        pr_buffer_puts(text, number);
         break;
     case Q_NULL:
-        snprintf(number, sizeof number, "%s", format == Q_TABLE ? "-" : "");
+        pr_buffer_puts(text, format == Q_TABLE ? "-" : "");
         break;
     }
-    return q_text_append(text, number, strlen(number));
 }
 
+/* The cell is what was appended since `at`. */
 static bool
 close_cell(grid *g, size_t at)
 {
-    if (!pr_grow(&g->cells, &g->cap_cells, g->n_cells + 1, sizeof *g->cells))
+    if (g->text.failed ||
+        !pr_grow(&g->cells, &g->cap_cells, g->n_cells + 1, sizeof *g->cells))
         return false;
-    g->cells[g->n_cells++] = (cell){at, g->text.len - at, g->text.width};
+    size_t len = g->text.len - at;
+    size_t width = len ? pr_terminal_width(g->text.at + at, len) : 0;
+    g->cells[g->n_cells++] = (cell){at, len, width};
     return true;
 }
 
@@ -123,10 +116,9 @@ add_names(grid *g, const q_result *result, q_format format)
 {
     for (size_t i = 0; i < g->n_columns; i++) {
         const char *name = q_result_name(result, i);
-        q_value v = {Q_TEXT, 0, 0, name, strlen(name)};
         size_t at = g->text.len;
-        g->text.width = 0;
-        if (!append_value(&g->text, name, &v, format) || !close_cell(g, at))
+        append_text(&g->text, name, strlen(name), format);
+        if (!close_cell(g, at))
             return false;
         if (strcmp(name, "depth") == 0)
             g->depth = i;
@@ -142,13 +134,11 @@ add_row(grid *g, const q_result *result, q_format format, bool *is_text)
     for (size_t i = 0; i < g->n_columns; i++) {
         q_value v = q_result_value(result, i);
         size_t at = g->text.len;
-        g->text.width = 0;
         is_text[i] |= v.type == Q_TEXT;
-        if (i == g->function && g->depth < g->n_columns && format == Q_TABLE &&
-            !append_indent(result, &g->text, g->depth))
-            return false;
-        if (!append_value(&g->text, q_result_name(result, i), &v, format) ||
-            !close_cell(g, at))
+        if (i == g->function && g->depth < g->n_columns && format == Q_TABLE)
+            append_indent(result, &g->text, g->depth);
+        append_value(&g->text, q_result_name(result, i), &v, format);
+        if (!close_cell(g, at))
             return false;
     }
     return true;
@@ -171,7 +161,7 @@ write_table(const grid *g, const bool *is_text, const size_t *width, FILE *out)
         size_t pad = width[column] - c->width;
         if (!is_text[column])
             write_spaces(out, pad);
-        fwrite(g->text.bytes + c->at, 1, c->len, out);
+        fwrite(g->text.at + c->at, 1, c->len, out);
         if (is_text[column] && !is_last)
             write_spaces(out, pad);
         fputs(is_last ? "\n" : "  ", out);
@@ -184,7 +174,7 @@ write_markdown(const grid *g, const bool *is_text, FILE *out)
     for (size_t i = 0; i < g->n_cells; i++) {
         const cell *c = &g->cells[i];
         fputs(i % g->n_columns ? " | " : "| ", out);
-        fwrite(g->text.bytes + c->at, 1, c->len, out);
+        fwrite(g->text.at + c->at, 1, c->len, out);
         if ((i + 1) % g->n_columns)
             continue;
         fputs(" |\n", out);
@@ -200,13 +190,13 @@ static void
 write_title(const q_result *result, q_format format, FILE *out)
 {
     const char *title = q_result_title(result);
-    q_text text = {0};
-    bool done = format == Q_MARKDOWN
-                    ? append_markdown(&text, title, strlen(title))
-                    : q_text_append_name(&text, title, strlen(title));
-    if (done && text.len)
-        fprintf(out, "%s\n\n", text.bytes);
-    q_text_release(&text);
+    pr_buffer text = {0};
+    append_text(&text, title, strlen(title), format);
+    if (text.len) {
+        fwrite(text.at, 1, text.len, out);
+        fputs("\n\n", out);
+    }
+    pr_buffer_release(&text);
 }
 
 static pr_code
@@ -243,33 +233,22 @@ render_grid(q_result *result, q_format format, FILE *out, pr_err *err)
         rc = write_grid(result, &g, is_text, format, out, err);
     free(is_text);
     free(g.cells);
-    q_text_release(&g.text);
+    pr_buffer_release(&g.text);
     return rc;
 }
 
 /* --- csv --- */
 
 static void
-write_csv_text(const char *text, size_t len, FILE *out)
+write_csv_text(const char *at, size_t len, pr_buffer *scratch, FILE *out)
 {
-    bool quote = false;
-    for (size_t i = 0; i < len && !quote; i++)
-        quote = strchr(",\"\r\n", text[i]) != NULL;
-    if (!quote) {
-        fwrite(text, 1, len, out);
-        return;
-    }
-    putc('"', out);
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '"')
-            putc('"', out);
-        putc(text[i], out);
-    }
-    putc('"', out);
+    pr_buffer_reset(scratch);
+    pr_quote_csv(scratch, at, len);
+    fwrite(scratch->at, 1, scratch->len, out);
 }
 
 static void
-write_csv_value(const q_value *v, FILE *out)
+write_csv_value(const q_value *v, pr_buffer *scratch, FILE *out)
 {
     char number[64];
     switch (v->type) {
@@ -283,7 +262,7 @@ write_csv_value(const q_value *v, FILE *out)
         fputs(number, out);
         break;
     case Q_TEXT:
-        write_csv_text(v->text, v->len, out);
+        write_csv_text(v->text, v->len, scratch, out);
         break;
     }
 }
@@ -292,43 +271,25 @@ static pr_code
 render_csv(q_result *result, FILE *out, pr_err *err)
 {
     size_t n = q_result_columns(result);
+    pr_buffer scratch = {0};
     for (size_t i = 0; i < n; i++) {
         const char *name = q_result_name(result, i);
-        write_csv_text(name, strlen(name), out);
+        write_csv_text(name, strlen(name), &scratch, out);
         putc(i + 1 < n ? ',' : '\n', out);
     }
     pr_code rc;
     while ((rc = q_result_next(result, err)) == PR_OK)
         for (size_t i = 0; i < n; i++) {
             q_value v = q_result_value(result, i);
-            write_csv_value(&v, out);
+            write_csv_value(&v, &scratch, out);
             putc(i + 1 < n ? ',' : '\n', out);
         }
-    return rc == PR_END ? PR_OK : rc;
+    rc = rc != PR_END ? rc : scratch.failed ? pr_no_memory(err) : PR_OK;
+    pr_buffer_release(&scratch);
+    return rc;
 }
 
 /* --- json --- */
-
-/* Lone surrogates are kept as escapes, bytes that are no UTF-8 are not. */
-static void
-write_json_text(const char *text, size_t len, FILE *out)
-{
-    putc('"', out);
-    for (size_t i = 0; i < len;) {
-        uint32_t c = 0;
-        size_t n = q_utf8_decode(text + i, len - i, &c);
-        if (n == 0)
-            fputs("\\ufffd", out);
-        else if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", (char)c);
-        else if (c < 0x20 || c == 0x7f || (c >= 0xd800 && c < 0xe000))
-            fprintf(out, "\\u%04x", c);
-        else
-            fwrite(text + i, 1, n, out);
-        i += n ? n : 1;
-    }
-    putc('"', out);
-}
 
 static void
 write_json_value(const q_value *v, FILE *out)
@@ -346,7 +307,7 @@ write_json_value(const q_value *v, FILE *out)
         fputs(isfinite(v->real) ? number : "null", out);
         break;
     case Q_TEXT:
-        write_json_text(v->text, v->len, out);
+        pr_print_json(out, PR_JSON_SURROGATES, v->text, v->len);
         break;
     }
 }
@@ -358,12 +319,12 @@ render_json(q_result *result, FILE *out, pr_err *err)
     size_t n = q_result_columns(result);
     const char *title = q_result_title(result);
     fputs("{\"title\": ", out);
-    write_json_text(title, strlen(title), out);
+    pr_print_json(out, PR_JSON_SURROGATES, title, strlen(title));
     fputs(",\n\"columns\": [", out);
     for (size_t i = 0; i < n; i++) {
         const char *name = q_result_name(result, i);
         fputs(i ? ", " : "", out);
-        write_json_text(name, strlen(name), out);
+        pr_print_json(out, PR_JSON_SURROGATES, name, strlen(name));
     }
     fputs("],\n\"rows\": [", out);
     pr_code rc;
@@ -396,16 +357,15 @@ q_render(q_result *result, q_format format, FILE *out, pr_err *err)
 void
 q_render_fault(const char *query, uint64_t at, FILE *out)
 {
-    q_text text = {0};
+    pr_buffer text = {0};
     size_t len = strlen(query);
     size_t before = at < len ? (size_t)at : len;
-    bool done = q_text_append_name(&text, query, before);
-    size_t width = text.width;
-    done = done && q_text_append_name(&text, query + before, len - before);
-    if (done) {
-        fprintf(out, "  %s\n", text.len ? text.bytes : "");
-        write_spaces(out, width + 2);
-        fputs("^\n", out);
-    }
-    q_text_release(&text);
+    pr_quote_terminal(&text, query, before);
+    size_t width = text.len ? pr_terminal_width(text.at, text.len) : 0;
+    fputs("  ", out);
+    pr_print_terminal(out, query, len);
+    fputc('\n', out);
+    write_spaces(out, width + 2);
+    fputs("^\n", out);
+    pr_buffer_release(&text);
 }
