@@ -3,7 +3,6 @@
  */
 #include "converter/arguments.h"
 #include "converter/job/info.h"
-#include <base/buffer.h>
 #include <pyrec/reader.h>
 
 #include <errno.h>
@@ -178,7 +177,7 @@ static int
 inform(const char *path)
 {
     pr_err err = PR_ERR_INIT;
-    pr_buffer text = {0};
+    conv_text text = {0};
     pr_code rc = conv_info(path, &text, &err);
     if (rc != PR_OK)
         report(&err);
@@ -191,7 +190,7 @@ inform(const char *path)
             report(&later);
         }
     }
-    pr_buffer_release(&text);
+    conv_text_release(&text);
     return status_of(rc, delivered);
 }
 

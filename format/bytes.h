@@ -12,12 +12,8 @@
 #define FORMAT_BYTES_H
 
 #include "format/wire.h"
-#include <base/array.h>
+#include <base/base.h>
 #include <pyrec/profile.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 /* A thread or a process as records name it: `ref` of 5.3. */
 typedef struct pf_ref {

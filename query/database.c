@@ -3,6 +3,9 @@
  */
 #include "query/database.h"
 
+#include "query/inputs.h"
+#include "query/words.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pyrec/convert.h>
@@ -23,13 +26,26 @@ static int
 count_ticks(void *context)
 {
     q_database *database = context;
-    return ++database->ticks > database->max_ticks;
+    return ++database->ticks > database->max_ticks || database->interrupted;
 }
 
 void
 q_database_begin(q_database *database)
 {
     database->ticks = 0;
+    database->interrupted = false;
+}
+
+void
+q_interrupt(q_database *database)
+{
+    database->interrupted = true;
+}
+
+void
+q_tell_all(q_database *database, int all)
+{
+    database->tells_all = all != 0;
 }
 
 /* D4.  Attaching, pragmas, writing and schema changes are other actions. */
@@ -88,7 +104,9 @@ pr_code
 q_database_fail(q_database *database, int rc, const char *doing, pr_err *err)
 {
     pr_code code = code_of(rc);
-    if (code == PR_LIMIT && (rc & 0xff) == SQLITE_INTERRUPT)
+    if ((rc & 0xff) == SQLITE_INTERRUPT && database->interrupted)
+        return PR_FAIL(err, code, "%s was interrupted", doing);
+    if ((rc & 0xff) == SQLITE_INTERRUPT)
         return PR_FAIL(err, code, "%s takes more steps than are allowed",
                        doing);
     return PR_FAIL(err, code, "%s: %s", doing,
@@ -243,7 +261,7 @@ check_numbers(q_database *database, const char *path, pr_err *err)
         pr_err_hint(err, "make one with 'pyconv run.bin --to sqlite'");
         return rc;
     }
-    if (version > PR_SCHEMA_VERSION) {
+    if (version != PR_SCHEMA_VERSION) {
         rc = PR_FAIL(err, PR_NEWER,
                      "'%s' has schema version %lld, this program knows %d",
                      path, (long long)version, PR_SCHEMA_VERSION);
@@ -260,8 +278,8 @@ static const struct shape {
     {"profile", "id, hash, source, recording, host, command, commit_id,"
                 " python, mode, capture, time, wall_us, start_us, interval_us,"
                 " duration_us, samples, weight_us, unobserved_us, rate_hz,"
-                " error_percent, missed_percent, knows_cpu, knows_waiting,"
-                " first_node, last_node"},
+                " error_percent, missed_percent, ran_n, ran_us, knows_ran,"
+                " knows_cpu, knows_waiting, first_node, last_node"},
     {"label", "profile_id, key, value"},
     {"meta", "profile_id, key, value"},
     {"process", "id, profile_id, pid, parent_pid, command"},
@@ -316,6 +334,34 @@ check_shape(q_database *database, const struct shape *shape, const char *path,
     return PR_OK;
 }
 
+/* Is the name nearly the other one?  For candidates. */
+static void
+near_names(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *a = (const char *)sqlite3_value_text(argv[0]);
+    const char *b = (const char *)sqlite3_value_text(argv[1]);
+    sqlite3_result_int(context,
+                       a && b && q_words_are_near(a, strlen(a), b, strlen(b)));
+}
+
+/* What questions need to know beforehand. */
+static pr_code
+learn(q_database *database, pr_err *err)
+{
+    int64_t knows = 0;
+    int rc = sqlite3_create_function_v2(database->sqlite, "q_near", 2,
+                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC |
+                                            SQLITE_DIRECTONLY,
+                                        NULL, near_names, NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return q_database_fail(database, rc, "the database", err);
+    pr_code code = q_database_integer(
+        database, "SELECT ifnull(max(knows_ran), 0) FROM profile", &knows, err);
+    database->knows_ran = knows != 0;
+    return code;
+}
+
 static pr_code
 check_database(q_database *database, const char *path, pr_err *err)
 {
@@ -323,26 +369,7 @@ check_database(q_database *database, const char *path, pr_err *err)
     size_t n = sizeof shapes / sizeof *shapes;
     for (size_t i = 0; rc == PR_OK && i < n; i++)
         rc = check_shape(database, &shapes[i], path, err);
-    return rc;
-}
-
-/* SQLite gives some names a meaning of their own (":memory:", "file:..."). */
-static pr_code
-open_sqlite(const char *path, sqlite3 **ret, pr_err *err)
-{
-    char *plain = sqlite3_mprintf("%s%s", *path == '/' ? "" : "./", path);
-    if (!plain)
-        return pr_no_memory(err);
-    int rc = sqlite3_open_v2(plain, ret,
-                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
-    sqlite3_free(plain);
-    if (rc == SQLITE_OK)
-        return PR_OK;
-    pr_code code = PR_FAIL(err, code_of(rc), "cannot open '%s': %s", path,
-                           sqlite3_errstr(rc));
-    sqlite3_close(*ret);
-    *ret = NULL;
-    return code;
+    return rc == PR_OK ? learn(database, err) : rc;
 }
 
 /* The first bytes of a file that can be read and is no device or pipe. */
@@ -367,31 +394,127 @@ read_head(const char *path, char *head, size_t size, size_t *ret, pr_err *err)
     return rc;
 }
 
-/* A handle of SQLite for whatever `path` is; PR_CUT and PR_DAMAGED with one. */
-static pr_code
-open_any(const char *path, sqlite3 **ret, pr_err *err)
+/* The path as a URI: SQLite gives plain names such as ":memory:" a meaning of
+ * their own. */
+static char *
+make_uri(const char *path, bool immutable)
 {
-    static const char magic[16] = "SQLite format 3";
-    char head[sizeof magic];
-    size_t n = 0;
-    pr_code rc = read_head(path, head, sizeof head, &n, err);
-    if (rc != PR_OK)
-        return rc;
-    if (n == sizeof magic && memcmp(head, magic, sizeof magic) == 0)
-        return open_sqlite(path, ret, err);
-    /* a profile, however damaged, or what the reader says that it is */
-    conv_opts opts = CONV_OPTS_INIT;
-    return conv_to_memory(path, &opts, ret, err);
+    sqlite3_str *uri = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(uri, *path == '/' ? "file://" : "file:./");
+    for (; *path; path++)
+        if (strchr("?#%", *path))
+            sqlite3_str_appendf(uri, "%%%02x", (unsigned char)*path);
+        else
+            sqlite3_str_appendchar(uri, 1, *path);
+    if (immutable)
+        sqlite3_str_appendall(uri, "?immutable=1");
+    return sqlite3_str_finish(uri);
 }
 
-pr_code
-q_open(const char *path, q_database **ret, pr_err *err)
+/* Is there a file of this name with this ending, and something in it? */
+static bool
+has_content(const char *path, const char *ending)
+{
+    struct stat st;
+    char *name = sqlite3_mprintf("%s%s", path, ending);
+    bool has = name && stat(name, &st) == 0 && st.st_size > 0;
+    sqlite3_free(name);
+    return has;
+}
+
+/* D2: in WAL mode even a reader writes files beside the database.  Without a
+ * log the file holds everything and is read as it is. */
+static pr_code
+check_log(const char *path, bool is_wal, pr_err *err)
+{
+    if (!is_wal || !has_content(path, "-wal"))
+        return PR_OK;
+    PR_FAIL(err, PR_IO,
+            "'%s' has a write-ahead log beside it, which cannot be read"
+            " without writing",
+            path);
+    pr_err_hint(err, "end its writer, or 'PRAGMA journal_mode=DELETE' in"
+                     " sqlite3");
+    return PR_IO;
+}
+
+static pr_code
+fail_to_open(const char *path, int rc, pr_err *err)
+{
+    if (rc == SQLITE_READONLY_ROLLBACK || rc == SQLITE_CANTOPEN ||
+        rc == SQLITE_READONLY_RECOVERY) {
+        PR_FAIL(err, PR_IO, "cannot read '%s': %s", path,
+                rc == SQLITE_CANTOPEN
+                    ? sqlite3_errstr(rc)
+                    : "a write to it was not finished, and reading may not"
+                      " undo it");
+        if (rc != SQLITE_CANTOPEN)
+            pr_err_hint(err, "open it once with sqlite3 to undo the write");
+        return PR_IO;
+    }
+    return PR_FAIL(err, code_of(rc), "cannot open '%s': %s", path,
+                   sqlite3_errstr(rc));
+}
+
+static pr_code
+open_sqlite(const char *path, bool is_wal, sqlite3 **ret, pr_err *err)
+{
+    pr_code code = check_log(path, is_wal, err);
+    if (code != PR_OK)
+        return code;
+    char *uri = make_uri(path, is_wal);
+    if (!uri)
+        return pr_no_memory(err);
+    int rc = sqlite3_open_v2(
+        uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI,
+        NULL);
+    sqlite3_free(uri);
+    if (rc == SQLITE_OK)
+        return PR_OK;
+    sqlite3_close(*ret);
+    *ret = NULL;
+    return fail_to_open(path, rc, err);
+}
+
+/* Where the header of an SQLite file says how it is written: 2 is WAL. */
+enum { WRITE_VERSION = 18, HEAD = 20 };
+
+/* A handle of SQLite for whatever the paths are; PR_CUT and PR_DAMAGED with
+ * one. */
+static pr_code
+open_any(const q_inputs *inputs, sqlite3 **ret, pr_err *err)
+{
+    static const char magic[16] = "SQLite format 3";
+    conv_opts opts = CONV_OPTS_INIT;
+    for (size_t i = 0; i < inputs->n; i++) {
+        char head[HEAD] = {0};
+        size_t n = 0;
+        const char *path = inputs->path[i];
+        pr_code rc = read_head(path, head, sizeof head, &n, err);
+        if (rc != PR_OK)
+            return rc;
+        if (n < sizeof magic || memcmp(head, magic, sizeof magic) != 0)
+            continue;
+        if (inputs->n == 1)
+            return open_sqlite(path, n == HEAD && head[WRITE_VERSION] == 2, ret,
+                               err);
+        PR_FAIL(err, PR_USAGE, "'%s' is a database among several files", path);
+        pr_err_hint(err, "ask one database, or any number of profiles");
+        return PR_USAGE;
+    }
+    /* profiles, however damaged, or what the reader says that they are */
+    return conv_to_memory((const char *const *)inputs->path, inputs->n, &opts,
+                          ret, err);
+}
+
+static pr_code
+open_inputs(const q_inputs *inputs, q_database **ret, pr_err *err)
 {
     q_database *database = calloc(1, sizeof *database);
     if (!database)
         return pr_no_memory(err);
     database->max_ticks = MAX_TICKS;
-    pr_code opened = open_any(path, &database->sqlite, err);
+    pr_code opened = open_any(inputs, &database->sqlite, err);
     if (!database->sqlite) {
         q_close(database);
         return opened;
@@ -400,13 +523,30 @@ q_open(const char *path, q_database **ret, pr_err *err)
     pr_err *later = opened == PR_OK ? err : NULL;
     pr_code rc = guard(database, later);
     if (rc == PR_OK)
-        rc = check_database(database, path, later);
+        rc = check_database(database, inputs->path[0], later);
     if (rc != PR_OK) {
         q_close(database);
         return rc;
     }
     *ret = database;
     return opened;
+}
+
+pr_code
+q_open_all(const char *const *path, size_t n, q_database **ret, pr_err *err)
+{
+    q_inputs inputs = {0};
+    pr_code rc = q_inputs_expand(path, n, &inputs, err);
+    if (rc == PR_OK)
+        rc = open_inputs(&inputs, ret, err);
+    q_inputs_release(&inputs);
+    return rc;
+}
+
+pr_code
+q_open(const char *path, q_database **ret, pr_err *err)
+{
+    return q_open_all(&path, 1, ret, err);
 }
 
 void

@@ -21,6 +21,9 @@ struct q_database {
     uint64_t max_ticks;
     unsigned n_answers; /* temp tables made, for their names */
     bool guarded;       /* D4 holds now */
+    bool knows_ran;     /* some profile says whether threads ran */
+    bool tells_all;     /* q_tell_all() */
+    volatile bool interrupted;
 };
 
 /* SQLite's own steps between two looks at the limit. */

@@ -1,152 +1,257 @@
 /*
- * fold.c - prefix sums over pre-order numbers (fold.h says why).
+ * fold.c - samples, nodes, one walk (fold.h says why).
  */
 #include "query/fold.h"
 
-#include <base/array.h>
-#include <base/hash.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-static bool
-add(q_amount *sum, int64_t n, int64_t us)
-{
-    return n >= 0 && us >= 0 && !__builtin_add_overflow(sum->n, n, &sum->n) &&
-           !__builtin_add_overflow(sum->us, us, &sum->us);
-}
+enum { MAX_ENTRIES = 1 << 28 };
 
 static void
-plus(q_amount *sum, q_amount more)
+plus(q_amount *sum, const q_amount *more)
 {
-    sum->n += more.n;
-    sum->us += more.us;
+    sum->n += more->n;
+    sum->us += more->us;
+    sum->ran_n += more->ran_n;
+    sum->ran_us += more->ran_us;
+}
+
+/* ---- samples ---- */
+
+/* F1: what ran is a part of all, and the sum of all fits. */
+static bool
+add_checked(q_amount *sum, const q_amount *more)
+{
+    if (more->n < 0 || more->us < 0 || more->ran_n < 0 || more->ran_us < 0 ||
+        more->ran_n > more->n || more->ran_us > more->us ||
+        __builtin_add_overflow(sum->n, more->n, &sum->n) ||
+        __builtin_add_overflow(sum->us, more->us, &sum->us))
+        return false;
+    sum->ran_n += more->ran_n;
+    sum->ran_us += more->ran_us;
+    return true;
 }
 
 static pr_code
-add_weight(q_weights *w, int64_t node, int64_t n, int64_t us, pr_err *err)
+add_entry(q_samples *s, int64_t split, int64_t node, const q_amount *amount,
+          pr_err *err)
 {
-    if (w->len == 0 || w->node[w->len - 1] != node) {
-        if (!pr_grow(&w->node, &w->cap_node, w->len + 1, sizeof *w->node) ||
-            !pr_grow(&w->before, &w->cap_before, w->len + 2, sizeof *w->before))
-            return pr_no_memory(err);
-        if (w->len && w->node[w->len - 1] > node)
-            return PR_FAIL(err, PR_DAMAGED,
-                           "samples name a node that is no number");
-        w->node[w->len++] = node;
-        w->before[w->len] = w->before[w->len - 1];
+    if (!add_checked(&s->all, amount))
+        return PR_FAIL(
+            err, PR_DAMAGED, "samples of node %lld: %lld samples, %lld us",
+            (long long)node, (long long)amount->n, (long long)amount->us);
+    q_entry *last = s->len ? &s->entry[s->len - 1] : NULL;
+    if (last && last->node == node && last->split == split) {
+        plus(&last->amount, amount);
+        return PR_OK;
     }
-    if (!add(&w->before[w->len], n, us)) /* F1 */
-        return PR_FAIL(err, PR_DAMAGED,
-                       "samples of node %lld: %lld samples, %lld us",
-                       (long long)node, (long long)n, (long long)us);
+    if (s->len == MAX_ENTRIES)
+        return PR_FAIL(err, PR_LIMIT,
+                       "the question divides the samples too finely");
+    if (!pr_grow(&s->entry, &s->cap, s->len + 1, sizeof *s->entry))
+        return pr_no_memory(err);
+    s->entry[s->len++] = (q_entry){split, node, *amount};
+    return PR_OK;
+}
+
+static int
+compare_entries(const void *x, const void *y)
+{
+    const q_entry *p = x, *q = y;
+    if (p->split != q->split)
+        return p->split < q->split ? -1 : 1;
+    return (p->node > q->node) - (p->node < q->node);
+}
+
+/* Sort, unless it is, and join equal ones. */
+static void
+put_in_order(q_samples *s)
+{
+    bool sorted = true;
+    for (size_t i = 1; sorted && i < s->len; i++)
+        sorted = compare_entries(&s->entry[i - 1], &s->entry[i]) < 0;
+    if (sorted)
+        return;
+    qsort(s->entry, s->len, sizeof *s->entry, compare_entries);
+    size_t n = 1;
+    for (size_t i = 1; i < s->len; i++)
+        if (compare_entries(&s->entry[n - 1], &s->entry[i]) == 0)
+            plus(&s->entry[n - 1].amount, &s->entry[i].amount);
+        else
+            s->entry[n++] = s->entry[i];
+    s->len = n;
+}
+
+static pr_code
+end_samples(q_samples *s, pr_code rc, q_samples *ret)
+{
+    if (rc != PR_END) {
+        q_samples_release(s);
+        return rc;
+    }
+    put_in_order(s);
+    *ret = *s;
     return PR_OK;
 }
 
 pr_code
-q_weights_read(q_database *database, sqlite3_stmt *stmt, q_weights *ret,
+q_samples_read(q_database *database, sqlite3_stmt *stmt, q_samples *ret,
                pr_err *err)
 {
-    q_weights w = {0};
-    if (!pr_grow(&w.before, &w.cap_before, 1, sizeof *w.before))
-        return pr_no_memory(err);
-    w.before[0] = (q_amount){0, 0};
+    q_samples s = {0};
     pr_code rc;
     while ((rc = q_database_step(database, stmt, err)) == PR_OK) {
-        rc = add_weight(&w, sqlite3_column_int64(stmt, 0),
-                        sqlite3_column_int64(stmt, 1),
-                        sqlite3_column_int64(stmt, 2), err);
+        const q_amount amount = {
+            sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
+            sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5)};
+        rc = add_entry(&s, sqlite3_column_int64(stmt, 1),
+                       sqlite3_column_int64(stmt, 0), &amount, err);
         if (rc != PR_OK)
             break;
     }
-    if (rc != PR_END) {
-        q_weights_release(&w);
-        return rc;
+    return end_samples(&s, rc, ret);
+}
+
+/* ---- runs ---- */
+
+typedef struct run {
+    int64_t node, t0, t1, n, us;
+    bool ran;
+} run;
+
+/* a * b / divisor, rounded down; exact unless the product is beyond 63 bits,
+ * which no recording reaches. */
+static int64_t
+multiply_divide(int64_t a, int64_t b, int64_t divisor)
+{
+    int64_t product;
+    if (!__builtin_mul_overflow(a, b, &product))
+        return product / divisor;
+    return (int64_t)((double)a / (double)divisor * (double)b);
+}
+
+/* How many of its samples lie before the moment: the first is at t0, the last
+ * at t1, those between are evenly spaced. */
+static int64_t
+samples_before(const run *r, int64_t moment)
+{
+    if (moment <= r->t0)
+        return 0;
+    if (moment > r->t1)
+        return r->n;
+    int64_t length = r->t1 - r->t0, product, n;
+    if (__builtin_mul_overflow(moment - r->t0, r->n - 1, &product))
+        n = multiply_divide(moment - r->t0, r->n - 1, length);
+    else
+        n = product / length + (product % length != 0);
+    if (n > r->n)
+        n = r->n;
+    return n > 1 ? n : 1;
+}
+
+static pr_code
+add_part(q_samples *s, const run *r, int64_t bucket, int64_t before,
+         int64_t upto, pr_err *err)
+{
+    q_amount amount = {upto - before,
+                       multiply_divide(r->us, upto, r->n) -
+                           multiply_divide(r->us, before, r->n),
+                       0, 0};
+    if (amount.n == 0)
+        return PR_OK;
+    if (r->ran) {
+        amount.ran_n = amount.n;
+        amount.ran_us = amount.us;
     }
-    *ret = w;
-    return PR_OK;
+    return add_entry(s, bucket, r->node, &amount, err);
+}
+
+static pr_code
+divide_run(q_samples *s, const run *r, int64_t width, int64_t from, int64_t to,
+           pr_err *err)
+{
+    const int64_t limit = INT64_MAX / 4;
+    if (r->n < 1 || r->us < 0 || r->t1 < r->t0 || r->t0 < -limit ||
+        r->t1 > limit)
+        return PR_FAIL(err, PR_DAMAGED, "a run of node %lld cannot be",
+                       (long long)r->node);
+    int64_t at = from > r->t0 ? from : r->t0;
+    int64_t end = to <= r->t1 ? to : r->t1 + 1;
+    int64_t before = samples_before(r, at);
+    pr_code rc = PR_OK;
+    while (rc == PR_OK && at < end) {
+        int64_t bucket = at / width - (at % width < 0);
+        int64_t next = (bucket + 1) * width;
+        int64_t upto = samples_before(r, next < end ? next : end);
+        rc = add_part(s, r, bucket, before, upto, err);
+        before = upto;
+        at = next;
+    }
+    return rc;
+}
+
+pr_code
+q_samples_read_runs(q_database *database, sqlite3_stmt *stmt, int64_t width,
+                    q_samples *ret, pr_err *err)
+{
+    q_samples s = {0};
+    pr_code rc;
+    while ((rc = q_database_step(database, stmt, err)) == PR_OK) {
+        const run r = {
+            sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+            sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
+            sqlite3_column_int64(stmt, 4), sqlite3_column_int(stmt, 5) != 0};
+        if ((r.t1 - r.t0) / width > MAX_ENTRIES)
+            rc = PR_FAIL(err, PR_LIMIT,
+                         "the question divides the samples too finely");
+        else
+            rc = divide_run(&s, &r, width, sqlite3_column_int64(stmt, 6),
+                            sqlite3_column_int64(stmt, 7), err);
+        if (rc != PR_OK)
+            break;
+    }
+    return end_samples(&s, rc, ret);
 }
 
 void
-q_weights_release(q_weights *weights)
+q_samples_release(q_samples *samples)
 {
-    free(weights->node);
-    free(weights->before);
-    *weights = (q_weights){0};
+    free(samples->entry);
+    *samples = (q_samples){0};
 }
 
-/* A node of the tree and what ended in it and below it. */
-typedef struct visit {
-    int64_t id, last;
-    q_amount self, total;
-} visit;
+/* ---- nodes ---- */
 
-/* The first place in w->node[from ..] whose node is beyond `id`. */
-static size_t
-find_beyond(const q_weights *w, size_t from, int64_t id)
+typedef struct function {
+    int64_t id, a;
+    bool hidden, match;
+} function;
+
+typedef struct functions {
+    function *item;
+    size_t len, cap;
+    pr_table table;
+} functions;
+
+typedef struct wanted {
+    const functions *functions;
+    int64_t id;
+} wanted;
+
+static bool
+same_function(const void *context, uint32_t value)
 {
-    size_t low = from, high = w->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (w->node[middle] <= id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const wanted *w = context;
+    return w->functions->item[value].id == w->id;
 }
 
-static q_amount
-amount_between(const q_weights *w, size_t from, size_t to)
+static const function *
+find_function(const functions *f, int64_t id)
 {
-    return (q_amount){w->before[to].n - w->before[from].n,
-                      w->before[to].us - w->before[from].us};
-}
-
-/* The way through the nodes in order of id. */
-typedef struct walker {
-    q_database *database;
-    sqlite3_stmt *stmt;
-    const q_weights *weights;
-    size_t at; /* where the next id belongs in the weights, or before */
-    int64_t previous;
-    bool started;
-} walker;
-
-static pr_code
-read_visit(walker *walk, visit *v, pr_err *err)
-{
-    v->id = sqlite3_column_int64(walk->stmt, 0);
-    v->last = sqlite3_column_int64(walk->stmt, 1);
-    if (v->last < v->id || (walk->started && v->id <= walk->previous))
-        return PR_FAIL(err, PR_DAMAGED,
-                       "nodes %lld to %lld are not numbered in pre-order",
-                       (long long)v->id, (long long)v->last);
-    walk->started = true;
-    walk->previous = v->id;
-    const q_weights *w = walk->weights;
-    while (walk->at < w->len && w->node[walk->at] < v->id)
-        walk->at++;
-    size_t from = walk->at;
-    size_t own = from < w->len && w->node[from] == v->id;
-    v->self = amount_between(w, from, from + own);
-    /* most nodes are leaves */
-    size_t to = v->last == v->id ? from + own : find_beyond(w, from, v->last);
-    v->total = amount_between(w, from, to);
-    return PR_OK;
-}
-
-/* The next node with samples of the question at or below it.  A node without
- * has none below it that counts: those lie in its range of ids. */
-static pr_code
-next_visit(walker *walk, visit *ret, pr_err *err)
-{
-    pr_code rc;
-    do {
-        rc = q_database_step(walk->database, walk->stmt, err);
-        if (rc == PR_OK)
-            rc = read_visit(walk, ret, err);
-    } while (rc == PR_OK && ret->total.n == 0 && ret->total.us == 0);
-    return rc;
+    const wanted w = {f, id};
+    uint32_t at =
+        pr_table_find(&f->table, pr_mix64((uint64_t)id), same_function, &w);
+    return at == PR_TABLE_NONE ? NULL : &f->item[at];
 }
 
 static int64_t
@@ -158,9 +263,183 @@ key_column(sqlite3_stmt *stmt, int column)
     return value;
 }
 
+static pr_code
+read_functions(q_database *database, sqlite3_stmt *stmt, functions *f,
+               pr_err *err)
+{
+    pr_code rc;
+    while ((rc = q_database_step(database, stmt, err)) == PR_OK) {
+        int64_t id = sqlite3_column_int64(stmt, 0);
+        if (find_function(f, id))
+            continue;
+        if (f->len >= PR_TABLE_NONE - 1 ||
+            !pr_grow(&f->item, &f->cap, f->len + 1, sizeof *f->item) ||
+            !pr_table_insert(&f->table, pr_mix64((uint64_t)id),
+                             (uint32_t)f->len))
+            return pr_no_memory(err);
+        f->item[f->len++] = (function){id, key_column(stmt, 1),
+                                       sqlite3_column_int(stmt, 2) != 0,
+                                       sqlite3_column_int(stmt, 3) != 0};
+    }
+    return rc == PR_END ? PR_OK : rc;
+}
+
+static int
+compare_numbers(const void *x, const void *y)
+{
+    const int64_t *p = x, *q = y;
+    return (*p > *q) - (*p < *q);
+}
+
+/* The nodes that samples end in, each once, in order. */
+static pr_code
+list_ends(const q_samples *samples, int64_t **ret, size_t *ret_n, pr_err *err)
+{
+    int64_t *id = calloc(samples->len + 1, sizeof *id);
+    if (!id)
+        return pr_no_memory(err);
+    size_t n = 0;
+    bool sorted = true;
+    for (size_t i = 0; i < samples->len; i++) {
+        int64_t node = samples->entry[i].node;
+        sorted = sorted && (n == 0 || id[n - 1] <= node);
+        if (n == 0 || id[n - 1] != node)
+            id[n++] = node;
+    }
+    if (!sorted) {
+        qsort(id, n, sizeof *id, compare_numbers);
+        size_t unique = 1;
+        for (size_t i = 1; i < n; i++)
+            if (id[i] != id[unique - 1])
+                id[unique++] = id[i];
+        n = unique;
+    }
+    *ret = id;
+    *ret_n = n;
+    return PR_OK;
+}
+
+/* The way through the nodes in order of id. */
+typedef struct reader {
+    q_database *database;
+    sqlite3_stmt *stmt;
+    const functions *functions;
+    int64_t *end; /* nodes that samples end in */
+    size_t n_end, at;
+    q_nodes nodes;
+    uint32_t *path; /* open nodes */
+    size_t depth, cap_path;
+    bool has_b;
+} reader;
+
+static pr_code
+not_in_order(int64_t id, int64_t last, pr_err *err)
+{
+    return PR_FAIL(err, PR_DAMAGED,
+                   "nodes %lld to %lld are not numbered in pre-order",
+                   (long long)id, (long long)last);
+}
+
+/* Close what ends before this node; ranges must lie within each other. */
+static pr_code
+close_before(reader *r, int64_t id, int64_t last, pr_err *err)
+{
+    q_node *node = r->nodes.node;
+    while (r->depth && node[r->path[r->depth - 1]].last < id)
+        node[r->path[--r->depth]].skip = (uint32_t)r->nodes.len;
+    if (r->depth && node[r->path[r->depth - 1]].last < last)
+        return not_in_order(id, last, err);
+    return PR_OK;
+}
+
+static pr_code
+keep_node(reader *r, int64_t id, int64_t last, pr_err *err)
+{
+    q_nodes *n = &r->nodes;
+    pr_code rc = close_before(r, id, last, err);
+    if (rc != PR_OK)
+        return rc;
+    if (n->len >= PR_TABLE_NONE - 1 ||
+        !pr_grow(&n->node, &n->cap, n->len + 1, sizeof *n->node) ||
+        !pr_grow(&r->path, &r->cap_path, r->depth + 1, sizeof *r->path))
+        return pr_no_memory(err);
+    const function *f =
+        find_function(r->functions, sqlite3_column_int64(r->stmt, 2));
+    n->node[n->len] = (q_node){.id = id,
+                               .last = last,
+                               .a = f ? f->a : -1,
+                               .b = r->has_b ? key_column(r->stmt, 3) : -1,
+                               .hidden = !f || f->hidden,
+                               .match = f && f->match};
+    r->path[r->depth++] = (uint32_t)n->len++;
+    return PR_OK;
+}
+
+static pr_code
+read_nodes(reader *r, pr_err *err)
+{
+    pr_code rc;
+    int64_t previous = INT64_MIN;
+    while ((rc = q_database_step(r->database, r->stmt, err)) == PR_OK) {
+        int64_t id = sqlite3_column_int64(r->stmt, 0);
+        int64_t last = sqlite3_column_int64(r->stmt, 1);
+        if (last < id || id <= previous)
+            return not_in_order(id, last, err);
+        previous = id;
+        while (r->at < r->n_end && r->end[r->at] < id)
+            r->at++;
+        if (r->at == r->n_end)
+            break; /* no sample ends from here on */
+        if (r->end[r->at] > last)
+            continue;
+        if ((rc = keep_node(r, id, last, err)) != PR_OK)
+            return rc;
+    }
+    if (rc != PR_OK && rc != PR_END)
+        return rc;
+    while (r->depth)
+        r->nodes.node[r->path[--r->depth]].skip = (uint32_t)r->nodes.len;
+    return PR_OK;
+}
+
+pr_code
+q_nodes_read(q_database *database, sqlite3_stmt *functions_stmt,
+             sqlite3_stmt *nodes, const q_samples *samples, q_nodes *ret,
+             pr_err *err)
+{
+    functions f = {0};
+    reader r = {.database = database,
+                .stmt = nodes,
+                .functions = &f,
+                .has_b = sqlite3_column_count(nodes) > 3};
+    pr_code rc = read_functions(database, functions_stmt, &f, err);
+    if (rc == PR_OK)
+        rc = list_ends(samples, &r.end, &r.n_end, err);
+    if (rc == PR_OK)
+        rc = read_nodes(&r, err);
+    free(r.end);
+    free(r.path);
+    free(f.item);
+    pr_table_release(&f.table);
+    if (rc == PR_OK)
+        *ret = r.nodes;
+    else
+        q_nodes_release(&r.nodes);
+    return rc;
+}
+
+void
+q_nodes_release(q_nodes *nodes)
+{
+    free(nodes->node);
+    *nodes = (q_nodes){0};
+}
+
+/* ---- groups ---- */
+
 typedef struct key {
     const q_groups *groups;
-    int64_t a, b;
+    int64_t split, a, b;
     uint32_t parent;
 } key;
 
@@ -169,16 +448,19 @@ same_key(const void *context, uint32_t value)
 {
     const key *k = context;
     const q_group *g = &k->groups->group[value];
-    return g->a == k->a && g->b == k->b && g->parent == k->parent;
+    return g->a == k->a && g->b == k->b && g->split == k->split &&
+           g->parent == k->parent;
 }
 
 /* The group of a key, made if it is new; PR_TABLE_NONE: no memory. */
 static uint32_t
-find_group(q_groups *groups, int64_t a, int64_t b, uint32_t parent)
+find_group(q_groups *groups, int64_t split, int64_t a, int64_t b,
+           uint32_t parent)
 {
-    key k = {groups, a, b, parent};
-    uint64_t hash = pr_mix64((uint64_t)a ^ pr_mix64((uint64_t)b)) ^
-                    pr_mix64(parent + UINT64_C(0x9e3779b97f4a7c15));
+    const key k = {groups, split, a, b, parent};
+    uint64_t hash = pr_mix64((uint64_t)a ^
+                             pr_mix64((uint64_t)b ^ pr_mix64((uint64_t)split)));
+    hash ^= pr_mix64(parent + UINT64_C(0x9e3779b97f4a7c15));
     uint32_t at = pr_table_find(&groups->table, hash, same_key, &k);
     if (at != PR_TABLE_NONE)
         return at;
@@ -187,88 +469,175 @@ find_group(q_groups *groups, int64_t a, int64_t b, uint32_t parent)
                  sizeof *groups->group) ||
         !pr_table_insert(&groups->table, hash, (uint32_t)groups->len))
         return PR_TABLE_NONE;
-    groups->group[groups->len] =
-        (q_group){.a = a, .b = b, .last = INT64_MIN, .parent = parent};
+    groups->group[groups->len] = (q_group){
+        .split = split, .a = a, .b = b, .last = INT64_MIN, .parent = parent};
     return (uint32_t)groups->len++;
 }
 
-static bool
-count_flat(q_groups *groups, int64_t a, int64_t b, const visit *v)
+/* ---- the walk ---- */
+
+/* An open node. */
+typedef struct step {
+    int64_t last;
+    q_amount self, below; /* what ended in it; in it or below it so far */
+    uint32_t group;       /* PR_TABLE_NONE: it counts for none */
+    uint32_t above;       /* tree: what a child stands on */
+    int64_t unit;         /* of it or the visible node it stands on, or -1 */
+    bool hidden, first, match;
+} step;
+
+typedef struct walk {
+    q_fold how;
+    int64_t split;
+    q_groups groups;
+    step *path;
+    size_t depth, cap;
+} walk;
+
+static void
+leave(walk *w)
 {
-    uint32_t at = find_group(groups, a, b, PR_TABLE_NONE);
-    if (at == PR_TABLE_NONE)
-        return false;
-    q_group *g = &groups->group[at];
-    plus(&g->self, v->self);
-    if (v->id > g->last) { /* F2 */
-        plus(&g->total, v->total);
-        g->last = v->last;
+    const step *s = &w->path[--w->depth];
+    step *on = w->depth ? &w->path[w->depth - 1] : NULL;
+    if (on)
+        plus(&on->below, &s->below);
+    if (s->hidden) {
+        if (on)
+            plus(&on->self, &s->self);
+        return;
     }
+    if (s->group == PR_TABLE_NONE)
+        return;
+    q_group *g = &w->groups.group[s->group];
+    plus(&g->self, &s->self);
+    if (s->first)
+        plus(&g->total, &s->below); /* F3 */
+}
+
+/* The group of a node that is seen; PR_TABLE_NONE: it counts for none. */
+static bool
+choose_group(walk *w, const q_node *n, const step *on, step *s)
+{
+    int64_t caller = on ? on->unit : -1;
+    bool is_tree = w->how == Q_FOLD_TREE || w->how == Q_FOLD_TREE_OF;
+    uint32_t above = on ? on->above : PR_TABLE_NONE;
+    bool counts = w->how == Q_FOLD_CALLERS   ? n->match
+                  : w->how == Q_FOLD_CALLEES ? on && on->match
+                  : w->how == Q_FOLD_TREE_OF
+                      ? above != PR_TABLE_NONE || n->match
+                      : true;
+    if (!counts)
+        return true;
+    if (is_tree)
+        s->group = find_group(&w->groups, w->split, n->a, 0, above);
+    else if (w->how == Q_FOLD_UNITS)
+        s->group = find_group(&w->groups, w->split, n->a, n->b, PR_TABLE_NONE);
+    else
+        s->group =
+            find_group(&w->groups, w->split, caller, n->a, PR_TABLE_NONE);
+    if (s->group == PR_TABLE_NONE)
+        return false;
+    q_group *g = &w->groups.group[s->group];
+    s->first = is_tree || n->id > g->last;
+    if (s->first)
+        g->last = n->last;
+    if (is_tree) {
+        const q_group *up =
+            above == PR_TABLE_NONE ? NULL : &w->groups.group[above];
+        s->above = s->group;
+        g->depth = up ? up->depth + 1 : 0;
+        g->below_match = up && (up->match || up->below_match);
+        g->match = n->match && !g->below_match;
+    }
+    return true;
+}
+
+static bool
+enter(walk *w, const q_node *n, const q_amount *self)
+{
+    if (!pr_grow(&w->path, &w->cap, w->depth + 1, sizeof *w->path))
+        return false;
+    const step *on = w->depth ? &w->path[w->depth - 1] : NULL;
+    step s = {.last = n->last,
+              .self = *self,
+              .below = *self,
+              .group = PR_TABLE_NONE,
+              .above = on ? on->above : PR_TABLE_NONE,
+              .unit = n->hidden ? (on ? on->unit : -1) : n->a,
+              .hidden = n->hidden,
+              .match = n->hidden ? on && on->match : n->match};
+    if (!n->hidden && !choose_group(w, n, on, &s))
+        return false;
+    w->path[w->depth++] = s;
+    return true;
+}
+
+/* One part of the samples: entry[at .. end-1]. */
+static bool
+walk_split(walk *w, const q_entry *entry, size_t at, size_t end,
+           const q_nodes *nodes)
+{
+    static const q_amount none = {0, 0, 0, 0};
+    for (size_t i = 0; i < nodes->len;) {
+        const q_node *n = &nodes->node[i];
+        while (at < end && entry[at].node < n->id)
+            at++;
+        if (at == end)
+            break;
+        if (entry[at].node > n->last) {
+            i = n->skip;
+            continue;
+        }
+        while (w->depth && w->path[w->depth - 1].last < n->id)
+            leave(w);
+        bool own = entry[at].node == n->id;
+        if (!enter(w, n, own ? &entry[at].amount : &none))
+            return false;
+        i++;
+    }
+    while (w->depth)
+        leave(w);
     return true;
 }
 
 pr_code
-q_fold_flat(q_database *database, sqlite3_stmt *stmt, const q_weights *weights,
-            q_groups *ret, pr_err *err)
+q_fold_all(const q_samples *samples, const q_nodes *nodes, q_fold how,
+           q_groups *ret, pr_err *err)
 {
-    walker walk = {.database = database, .stmt = stmt, .weights = weights};
-    q_groups groups = {0};
-    bool has_b = sqlite3_column_count(stmt) > 3;
-    visit v;
-    pr_code rc;
-    while ((rc = next_visit(&walk, &v, err)) == PR_OK) {
-        int64_t b = has_b ? key_column(stmt, 3) : -1;
-        if (!count_flat(&groups, key_column(stmt, 2), b, &v)) {
-            rc = pr_no_memory(err);
-            break;
-        }
+    walk w = {.how = how};
+    bool done = true;
+    for (size_t at = 0; done && at < samples->len;) {
+        size_t end = at;
+        w.split = samples->entry[at].split;
+        while (end < samples->len && samples->entry[end].split == w.split)
+            end++;
+        done = walk_split(&w, samples->entry, at, end, nodes);
+        at = end;
     }
-    if (rc != PR_END) {
-        q_groups_release(&groups);
-        return rc;
+    free(w.path);
+    if (!done) {
+        q_groups_release(&w.groups);
+        return pr_no_memory(err);
     }
-    *ret = groups;
+    *ret = w.groups;
     return PR_OK;
 }
 
-/* The nodes above the one looked at, outermost first. */
-typedef struct path {
-    struct step {
-        int64_t last;
-        uint32_t group; /* PR_TABLE_NONE: not below a root */
-    } * step;
-    size_t len, cap;
-} path;
-
-static bool
-count_in_tree(q_groups *groups, path *p, int64_t a, bool is_root,
-              const visit *v)
+void
+q_groups_release(q_groups *groups)
 {
-    while (p->len && p->step[p->len - 1].last < v->id)
-        p->len--;
-    uint32_t parent = p->len ? p->step[p->len - 1].group : PR_TABLE_NONE;
-    uint32_t at = PR_TABLE_NONE;
-    if (parent != PR_TABLE_NONE || is_root) {
-        at = find_group(groups, a, 0, parent);
-        if (at == PR_TABLE_NONE)
-            return false;
-        q_group *g = &groups->group[at];
-        g->depth =
-            parent == PR_TABLE_NONE ? 0 : groups->group[parent].depth + 1;
-        plus(&g->self, v->self);   /* the nodes of one group do not overlap: */
-        plus(&g->total, v->total); /* each was left before the next came */
-    }
-    if (!pr_grow(&p->step, &p->cap, p->len + 1, sizeof *p->step))
-        return false;
-    p->step[p->len++] = (struct step){v->last, at};
-    return true;
+    free(groups->group);
+    pr_table_release(&groups->table);
+    *groups = (q_groups){0};
 }
+
+/* ---- the order of a tree ---- */
 
 /* For qsort: brothers together, in reverse order of the output, since the
  * walk below takes the last one first. */
 typedef struct place {
     uint32_t group, parent;
-    int64_t total_n, key;
+    int64_t split, total_n, key;
 } place;
 
 static int
@@ -277,12 +646,14 @@ compare_places(const void *x, const void *y)
     const place *p = x, *q = y;
     if (p->parent != q->parent)
         return p->parent < q->parent ? -1 : 1;
+    if (p->split != q->split)
+        return p->split > q->split ? -1 : 1;
     if (p->total_n != q->total_n)
         return p->total_n < q->total_n ? -1 : 1;
     return p->key > q->key ? -1 : p->key < q->key;
 }
 
-/* Where the brothers below `parent` begin. */
+/* Where the brothers on `parent` begin. */
 static size_t
 find_children(const place *places, size_t n, uint32_t parent)
 {
@@ -297,11 +668,27 @@ find_children(const place *places, size_t n, uint32_t parent)
     return low;
 }
 
-/* Write the groups to `out` in pre-order and return how many there are.
- * `todo` has room for all of them: each is on it once. */
+/* A group has no more samples than the one it stands on: what is left out
+ * takes only the like with it. */
+static size_t
+list_places(const q_groups *groups, int64_t least_n, place *places)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < groups->len; i++) {
+        const q_group *g = &groups->group[i];
+        if (g->total.n >= least_n)
+            places[n++] =
+                (place){(uint32_t)i, g->parent, g->split, g->total.n, g->a};
+    }
+    qsort(places, n, sizeof *places, compare_places);
+    return n;
+}
+
+/* The groups to `out` in pre-order, parents renumbered; returns how many.
+ * `todo` and `moved` have room for all: each group is there once. */
 static size_t
 write_in_order(const q_group *group, const place *places, size_t n,
-               uint32_t *todo, q_group *out)
+               uint32_t *todo, uint32_t *moved, q_group *out)
 {
     size_t n_todo = 0, n_out = 0;
     uint32_t parent = PR_TABLE_NONE;
@@ -312,82 +699,76 @@ write_in_order(const q_group *group, const place *places, size_t n,
         if (n_todo == 0)
             return n_out;
         parent = todo[--n_todo];
-        out[n_out++] = group[parent];
+        moved[parent] = (uint32_t)n_out;
+        out[n_out] = group[parent];
+        if (out[n_out].parent != PR_TABLE_NONE)
+            out[n_out].parent = moved[out[n_out].parent];
+        n_out++;
     }
 }
 
-/* A group has no more samples than the one it stands on: what is left out
- * takes only the like with it. */
-static size_t
-list_places(const q_groups *groups, int64_t least_n, place *places)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < groups->len; i++) {
-        const q_group *g = &groups->group[i];
-        if (g->total.n >= least_n)
-            places[n++] = (place){(uint32_t)i, g->parent, g->total.n, g->a};
-    }
-    qsort(places, n, sizeof *places, compare_places);
-    return n;
-}
-
-static bool
-put_in_order(q_groups *groups, int64_t least_n)
+pr_code
+q_groups_order(q_groups *groups, int64_t least_n, pr_err *err)
 {
     size_t n = groups->len;
     place *places = calloc(n + 1, sizeof *places);
-    uint32_t *todo = calloc(n + 1, sizeof *todo);
+    uint32_t *todo = calloc(2 * n + 2, sizeof *todo);
     q_group *out = calloc(n + 1, sizeof *out);
     bool done = places && todo && out;
     if (done) {
         size_t kept = list_places(groups, least_n, places);
-        groups->len = write_in_order(groups->group, places, kept, todo, out);
+        groups->len = write_in_order(groups->group, places, kept, todo,
+                                     todo + n + 1, out);
         free(groups->group);
         groups->group = out;
         groups->cap = n + 1;
+        pr_table_release(&groups->table); /* it has the old places */
     } else {
         free(out);
     }
     free(places);
     free(todo);
-    return done;
+    return done ? PR_OK : pr_no_memory(err);
 }
 
-static pr_code
-read_tree(walker *walk, q_groups *groups, path *p, pr_err *err)
+/* ---- from callees to callers ---- */
+
+/* The way from one group of the tree to its root, as a path of `to`. */
+static bool
+add_way(q_groups *to, const q_groups *tree, size_t from, const q_amount *amount,
+        int64_t depth)
 {
-    visit v;
-    pr_code rc;
-    while ((rc = next_visit(walk, &v, err)) == PR_OK)
-        if (!count_in_tree(groups, p, key_column(walk->stmt, 2),
-                           sqlite3_column_int(walk->stmt, 3) != 0, &v))
-            return pr_no_memory(err);
-    return rc == PR_END ? PR_OK : rc;
+    uint32_t parent = PR_TABLE_NONE;
+    uint32_t at = (uint32_t)from;
+    for (int64_t level = 0; at != PR_TABLE_NONE && level < depth; level++) {
+        const q_group *g = &tree->group[at];
+        uint32_t made = find_group(to, g->split, g->a, 0, parent);
+        if (made == PR_TABLE_NONE)
+            return false;
+        q_group *m = &to->group[made];
+        m->depth = (uint32_t)level;
+        plus(&m->total, amount);
+        if (g->parent == PR_TABLE_NONE || level + 1 == depth)
+            plus(&m->self, amount);
+        parent = made;
+        at = g->parent;
+    }
+    return true;
 }
 
 pr_code
-q_fold_tree(q_database *database, sqlite3_stmt *stmt, const q_weights *weights,
-            int64_t least_n, q_groups *ret, pr_err *err)
+q_groups_invert(q_groups *groups, bool of, int64_t depth, int64_t least_n,
+                pr_err *err)
 {
-    walker walk = {.database = database, .stmt = stmt, .weights = weights};
-    q_groups groups = {0};
-    path p = {0};
-    pr_code rc = read_tree(&walk, &groups, &p, err);
-    free(p.step);
-    if (rc == PR_OK && !put_in_order(&groups, least_n))
-        rc = pr_no_memory(err);
-    if (rc != PR_OK) {
-        q_groups_release(&groups);
-        return rc;
+    q_groups to = {0};
+    bool done = true;
+    for (size_t i = 0; done && i < groups->len; i++) {
+        const q_group *g = &groups->group[i];
+        const q_amount *amount = of ? &g->total : &g->self;
+        if (of ? g->match : amount->n > 0 || amount->us > 0)
+            done = add_way(&to, groups, i, amount, depth);
     }
-    *ret = groups;
-    return PR_OK;
-}
-
-void
-q_groups_release(q_groups *groups)
-{
-    free(groups->group);
-    pr_table_release(&groups->table);
-    *groups = (q_groups){0};
+    q_groups_release(groups);
+    *groups = to;
+    return done ? q_groups_order(groups, least_n, err) : pr_no_memory(err);
 }

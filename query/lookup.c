@@ -79,7 +79,7 @@ fail_unknown(q_database *database, const char *kind, const q_name *name,
                     name->text);
     if (list[0])
         pr_err_hint(err, "did you mean %s", list);
-    else
+    else if (strcmp(kind, "function") == 0)
         pr_err_hint(err, "'top 20 by total' shows the functions there are");
     return rc;
 }
@@ -136,7 +136,7 @@ count_functions(q_database *database, const char *condition, matches *ret,
  * are meant together. */
 static pr_code
 try_reading(q_database *database, const q_name *name, const reading *r,
-            const char *condition, pr_err *err)
+            const char *condition, bool together, pr_err *err)
 {
     matches m = {0, {0}};
     pr_code rc = count_functions(database, condition, &m, err);
@@ -144,16 +144,16 @@ try_reading(q_database *database, const q_name *name, const reading *r,
         return rc;
     if (m.n == 0)
         return PR_END;
-    for (size_t i = 0; !r->takes_many && i < N_LABELS; i++)
+    for (size_t i = 0; !together && !r->takes_many && i < N_LABELS; i++)
         if (m.distinct[i] > 1)
             return fail_ambiguous(database, name, condition, labels[i], m.n,
                                   err);
     return PR_OK;
 }
 
-pr_code
-q_find_functions(q_database *database, const q_name *name, char **ret,
-                 pr_err *err)
+static pr_code
+find_functions(q_database *database, const q_name *name, bool together,
+               char **ret, pr_err *err)
 {
     size_t n = sizeof function_readings / sizeof *function_readings;
     for (size_t i = 0; i < n; i++) {
@@ -161,7 +161,7 @@ q_find_functions(q_database *database, const q_name *name, char **ret,
         char *condition = sqlite3_mprintf(r->condition, name->text, name->text);
         if (!condition)
             return pr_no_memory(err);
-        pr_code rc = try_reading(database, name, r, condition, err);
+        pr_code rc = try_reading(database, name, r, condition, together, err);
         if (rc == PR_OK) {
             *ret = condition;
             return PR_OK;
@@ -170,13 +170,31 @@ q_find_functions(q_database *database, const q_name *name, char **ret,
         if (rc != PR_END)
             return rc;
     }
-    char *sql = sqlite3_mprintf("SELECT DISTINCT %s FROM " FUNCTIONS
-                                " WHERE instr(lower(qualname), lower(%Q))"
-                                " ORDER BY length(qualname), 1 LIMIT %d",
-                                labels[0], name->text, MAX_CANDIDATES);
+    char *sql = sqlite3_mprintf(
+        "SELECT DISTINCT %s FROM " FUNCTIONS
+        " WHERE instr(lower(qualname), lower(%Q))"
+        " OR q_near(%Q, name) OR q_near(%Q, qualname)"
+        " ORDER BY instr(lower(qualname), lower(%Q)) = 0, length(qualname), 1"
+        " LIMIT %d",
+        labels[0], name->text, name->text, name->text, name->text,
+        MAX_CANDIDATES);
     pr_code rc = fail_unknown(database, "function", name, sql, err);
     sqlite3_free(sql);
     return rc;
+}
+
+pr_code
+q_find_functions(q_database *database, const q_name *name, char **ret,
+                 pr_err *err)
+{
+    return find_functions(database, name, false, ret, err);
+}
+
+pr_code
+q_find_all_functions(q_database *database, const q_name *name, char **ret,
+                     pr_err *err)
+{
+    return find_functions(database, name, true, ret, err);
 }
 
 pr_code
@@ -207,5 +225,20 @@ q_find_threads(q_database *database, const q_name *name, char **ret,
                                 MAX_CANDIDATES);
     pr_code rc = fail_unknown(database, "thread", name, sql, err);
     sqlite3_free(sql);
+    return rc;
+}
+
+pr_code
+q_check_label(q_database *database, const q_name *key, pr_err *err)
+{
+    int64_t found = 0;
+    char *sql =
+        sqlite3_mprintf("SELECT count(*) FROM label WHERE key = %Q", key->text);
+    pr_code rc = q_database_integer(database, sql, &found, err);
+    sqlite3_free(sql);
+    if (rc != PR_OK || found)
+        return rc;
+    rc = fail_unknown(database, "label", key,
+                      "SELECT DISTINCT key FROM label ORDER BY 1 LIMIT 6", err);
     return rc;
 }

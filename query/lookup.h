@@ -14,8 +14,15 @@
 pr_code q_find_functions(q_database *database, const q_name *name, char **ret,
                          pr_err *err);
 
+/* The same, but what a name means it means together. */
+pr_code q_find_all_functions(q_database *database, const q_name *name,
+                             char **ret, pr_err *err);
+
 /* The same over `thread`; several threads of one name are meant together. */
 pr_code q_find_threads(q_database *database, const q_name *name, char **ret,
                        pr_err *err);
+
+/* PR_NAME unless a profile has a label of this key. */
+pr_code q_check_label(q_database *database, const q_name *key, pr_err *err);
 
 #endif

@@ -2,7 +2,11 @@
  * parser.c - recursive descent without the recursion: a verb, then clauses.
  */
 #include "query/parser.h"
+
 #include "query/lexer.h"
+#include "query/values.h"
+#include "query/verbs.h"
+#include "query/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,53 +14,14 @@
 enum {
     MAX_QUERY = 64 * 1024, /* bytes of a query text */
     MAX_ROWS = 1000000,    /* as a number in a query */
-    MILLION = 1000000
 };
 
 typedef struct parser {
     q_lexer lexer;
-    q_token token; /* the next one, not yet taken */
+    q_token token; /* the next one, not taken */
     unsigned seen; /* clauses, by their bit */
     q_query query;
 } parser;
-
-enum {
-    BY = 1,
-    PER = 2,
-    WHERE = 4,
-    THREAD = 8,
-    BETWEEN = 16,
-    IN = 32,
-    DEPTH = 64,
-    ABOVE = 128,
-    SAMPLES = WHERE | THREAD | BETWEEN
-};
-
-typedef struct verb {
-    const char *word;
-    q_verb verb;
-    q_level level;
-    q_order order;
-    int limit;        /* rows if the query names no number; 0: takes none */
-    const char *link; /* the word between verb and name; NULL: no name */
-    bool needs_name;
-    unsigned clauses;
-} verb;
-
-static const verb verbs[] = {
-    {"top", Q_TOP, Q_FUNCTION, Q_BY_SELF, 20, NULL, false,
-     BY | PER | IN | SAMPLES},
-    {"lines", Q_TOP, Q_LINE, Q_BY_SELF, 20, NULL, false, BY | IN | SAMPLES},
-    {"files", Q_TOP, Q_FILE, Q_BY_SELF, 20, NULL, false, BY | IN | SAMPLES},
-    {"callers", Q_CALLERS, Q_FUNCTION, Q_BY_TOTAL, 20, "of", true,
-     BY | IN | SAMPLES},
-    {"callees", Q_CALLEES, Q_FUNCTION, Q_BY_TOTAL, 20, "of", true,
-     BY | IN | SAMPLES},
-    {"tree", Q_TREE, Q_FUNCTION, Q_BY_TOTAL, 0, "from", false,
-     DEPTH | ABOVE | SAMPLES},
-    {"threads", Q_THREADS, Q_FUNCTION, Q_BY_TOTAL, 0, NULL, false, SAMPLES},
-    {"summary", Q_SUMMARY, Q_FUNCTION, Q_BY_TOTAL, 0, NULL, false, 0},
-};
 
 /* A word and the number it stands for; ends with word NULL. */
 typedef struct choice {
@@ -64,25 +29,61 @@ typedef struct choice {
     unsigned value;
 } choice;
 
-static const choice orders[] = {
-    {"self", Q_BY_SELF}, {"total", Q_BY_TOTAL}, {"name", Q_BY_NAME}, {NULL, 0}};
-static const choice levels[] = {
-    {"function", Q_FUNCTION}, {"line", Q_LINE}, {"file", Q_FILE}, {NULL, 0}};
+static const choice orders[] = {{"self", Q_BY_SELF},
+                                {"total", Q_BY_TOTAL},
+                                {"ran", Q_BY_RAN},
+                                {"name", Q_BY_NAME},
+                                {NULL, 0}};
 static const choice conditions[] = {{"gil", Q_WHERE_GIL},
                                     {"cpu", Q_WHERE_CPU},
                                     {"idle", Q_WHERE_IDLE},
                                     {"waiting", Q_WHERE_WAITING},
                                     {"exception", Q_WHERE_EXCEPTION},
                                     {"main", Q_WHERE_MAIN},
+                                    {"native", Q_WHERE_NATIVE},
+                                    {"gc", Q_WHERE_GC},
                                     {NULL, 0}};
-static const choice units[] = {
-    {"us", 1}, {"ms", 1000}, {"s", MILLION}, {"m", 60u * MILLION}, {NULL, 0}};
+static const choice fields[] = {
+    {"function", Q_FIELD_FUNCTION}, {"file", Q_FIELD_FILE},
+    {"module", Q_FIELD_MODULE},     {"class", Q_FIELD_CLASS},
+    {"line", Q_FIELD_LINE},         {"depth", Q_FIELD_DEPTH},
+    {"task", Q_FIELD_TASK},         {"thread", Q_FIELD_THREAD},
+    {"tid", Q_FIELD_TID},           {"pid", Q_FIELD_PID},
+    {"interp", Q_FIELD_INTERP},     {"host", Q_FIELD_HOST},
+    {"label", Q_FIELD_LABEL},       {NULL, 0}};
+static const choice operators[] = {{"=", Q_EQUAL},       {"!=", Q_NOT_EQUAL},
+                                   {"<", Q_LESS},        {">", Q_GREATER},
+                                   {"like", Q_LIKE},     {"is", Q_EQUAL},
+                                   {"not", Q_NOT_EQUAL}, {NULL, 0}};
+static const choice classes[] = {{"project", 0}, {"stdlib", 1},  {"site", 2},
+                                 {"frozen", 3},  {"special", 4}, {NULL, 0}};
+static const choice formats[] = {{"table", Q_TABLE}, {"csv", Q_CSV},
+                                 {"json", Q_JSON},   {"markdown", Q_MARKDOWN},
+                                 {"md", Q_MARKDOWN}, {"collapsed", Q_COLLAPSED},
+                                 {"svg", Q_SVG},     {NULL, 0}};
+
+enum { UNIT = 64 }; /* a part is its number, a unit is its number and this */
+static const choice parts[] = {{"function", UNIT | Q_FUNCTION},
+                               {"line", UNIT | Q_LINE},
+                               {"file", UNIT | Q_FILE},
+                               {"module", UNIT | Q_MODULE},
+                               {"class", UNIT | Q_CLASS},
+                               {"task", UNIT | Q_TASK},
+                               {"thread", Q_PER_THREAD},
+                               {"process", Q_PER_PROCESS},
+                               {"profile", Q_PER_PROFILE},
+                               {"label", Q_PER_LABEL},
+                               {"status", Q_PER_STATUS},
+                               {"second", Q_PER_TIME},
+                               {NULL, 0}};
 
 static pr_code
 advance(parser *p, pr_err *err)
 {
     return q_lexer_next(&p->lexer, &p->token, err);
 }
+
+/* ---- messages ---- */
 
 /* "self, total or name" */
 static const char *
@@ -114,6 +115,37 @@ unexpected(const parser *p, const char *wanted, pr_err *err)
                       p->token.text, wanted);
 }
 
+/* The nearest of the words that could stand here becomes the hint. */
+static void
+hint_nearest(const parser *p, const choice *choices, pr_err *err)
+{
+    const char *nearest = NULL;
+    size_t distance = 0;
+    for (const choice *c = choices; c->word && p->token.len; c++) {
+        size_t n = strlen(c->word);
+        if (!q_words_are_near(p->token.text, p->token.len, c->word, n))
+            continue;
+        size_t d = q_words_distance(p->token.text, p->token.len, c->word, n);
+        if (!nearest || d < distance) {
+            nearest = c->word;
+            distance = d;
+        }
+    }
+    if (nearest)
+        pr_err_hint(err, "did you mean '%s'", nearest);
+}
+
+static pr_code
+unexpected_word(const parser *p, const choice *choices, pr_err *err)
+{
+    char words[200];
+    pr_code rc = unexpected(p, list_choices(choices, words, sizeof words), err);
+    hint_nearest(p, choices, err);
+    return rc;
+}
+
+/* ---- pieces ---- */
+
 static pr_code
 take_choice(parser *p, const choice *choices, unsigned *ret, pr_err *err)
 {
@@ -122,8 +154,7 @@ take_choice(parser *p, const choice *choices, unsigned *ret, pr_err *err)
             *ret = c->value;
             return advance(p, err);
         }
-    char words[160];
-    return unexpected(p, list_choices(choices, words, sizeof words), err);
+    return unexpected_word(p, choices, err);
 }
 
 static pr_code
@@ -133,119 +164,31 @@ take_name(parser *p, const char *wanted, q_name *ret, pr_err *err)
         return unexpected(p, wanted, err);
     char *text = q_token_text(&p->token);
     if (!text)
-        return pr_no_memory(err);
+        return PR_FAIL(err, PR_NOMEM, "query");
     free(ret->text);
     *ret = (q_name){text, p->token.at};
     return advance(p, err);
 }
 
-static bool
-is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Digits at *at, at most `limit`; moves *at behind them. */
-static bool
-read_digits(const q_token *t, size_t *at, int64_t limit, int64_t *ret)
-{
-    int64_t value = 0;
-    size_t i = *at;
-    for (; i < t->len && is_digit(t->text[i]); i++) {
-        value = value * 10 + (t->text[i] - '0');
-        if (value > limit)
-            return false;
-    }
-    if (i == *at)
-        return false;
-    *at = i;
-    *ret = value;
-    return true;
-}
-
-/* "12" or "12.345678" at *at, in millionths; more decimals are dropped. */
-static bool
-read_decimal(const q_token *t, size_t *at, int64_t *ret)
-{
-    int64_t whole;
-    if (!read_digits(t, at, 1000000000, &whole))
-        return false;
-    int64_t value = whole * MILLION;
-    if (*at < t->len && t->text[*at] == '.') {
-        size_t i = *at + 1;
-        if (i == t->len || !is_digit(t->text[i]))
-            return false;
-        for (int64_t unit = MILLION / 10; i < t->len && is_digit(t->text[i]);
-             i++, unit /= 10)
-            value += (t->text[i] - '0') * unit;
-        *at = i;
-    }
-    *ret = value;
-    return true;
-}
-
-static bool
-read_whole(const q_token *t, int64_t limit, int64_t *ret)
-{
-    size_t at = 0;
-    return t->kind == Q_TOKEN_WORD && read_digits(t, &at, limit, ret) &&
-           at == t->len;
-}
-
-static bool
-read_share(const q_token *t, int64_t *ret)
-{
-    size_t at = 0;
-    int64_t percent;
-    if (t->kind != Q_TOKEN_WORD || !read_decimal(t, &at, &percent) ||
-        at + 1 != t->len || t->text[at] != '%' || percent > 100 * MILLION)
-        return false;
-    *ret = percent / 100;
-    return true;
-}
-
-/* 12.5s, 800ms, 00:01:30.5 */
-static bool
-read_span_us(const q_token *t, int64_t *ret)
-{
-    size_t at = 0;
-    int64_t value, sum = 0;
-    if (t->kind != Q_TOKEN_WORD)
-        return false;
-    for (int part = 0; part < 3; part++) {
-        if (!read_decimal(t, &at, &value))
-            return false;
-        sum = sum * 60 + value;
-        if (at == t->len || t->text[at] != ':')
-            break;
-        at++;
-    }
-    if (memchr(t->text, ':', t->len)) { /* in seconds */
-        *ret = sum;
-        return at == t->len;
-    }
-    for (const choice *u = units; u->word; u++)
-        if (t->len - at == strlen(u->word) &&
-            memcmp(t->text + at, u->word, t->len - at) == 0) {
-            *ret = value / MILLION * u->value +
-                   value % MILLION * u->value / MILLION;
-            return true;
-        }
-    return false;
-}
-
 static pr_code
 take_time(parser *p, q_time *ret, pr_err *err)
 {
-    q_time time = {0, false};
-    if (read_share(&p->token, &time.value))
-        time.is_share = true;
-    else if (!read_span_us(&p->token, &time.value))
-        return unexpected(p, "a time such as 12.5s, 800ms, 00:01:30 or 40%",
-                          err);
-    *ret = time;
+    if (!q_read_time(&p->token, ret))
+        return unexpected(
+            p, "a time such as 12.5s, 800ms, 40% or 12:03 on the clock", err);
     return advance(p, err);
 }
+
+static pr_code
+take_word(parser *p, const char *word, pr_err *err)
+{
+    if (q_token_is(&p->token, word))
+        return advance(p, err);
+    const choice only[] = {{word, 0}, {NULL, 0}};
+    return unexpected_word(p, only, err);
+}
+
+/* ---- clauses ---- */
 
 static pr_code
 parse_by(parser *p, pr_err *err)
@@ -256,30 +199,106 @@ parse_by(parser *p, pr_err *err)
     return rc;
 }
 
+/* "per second", "per 100ms" */
 static pr_code
 parse_per(parser *p, pr_err *err)
 {
     unsigned value = 0;
-    pr_code rc = take_choice(p, levels, &value, err);
-    p->query.level = (q_level)value;
-    return rc;
+    p->query.split_at = p->token.at;
+    if (q_read_span(&p->token, &p->query.width_us)) {
+        if (p->query.width_us == 0)
+            return unexpected(p, "longer than nothing", err);
+        p->query.split = Q_PER_TIME;
+        return advance(p, err);
+    }
+    pr_code rc = take_choice(p, parts, &value, err);
+    if (rc != PR_OK)
+        return rc;
+    if (value & UNIT) {
+        p->query.unit = (q_unit)(value & ~(unsigned)UNIT);
+        return PR_OK;
+    }
+    p->query.split = (q_split)value;
+    if (value == Q_PER_TIME)
+        p->query.width_us = 1000000;
+    return value == Q_PER_LABEL
+               ? take_name(p, "the key of a label", &p->query.label, err)
+               : PR_OK;
+}
+
+static bool
+is_number(q_field field)
+{
+    return field == Q_FIELD_LINE || field == Q_FIELD_DEPTH ||
+           field == Q_FIELD_TID || field == Q_FIELD_PID ||
+           field == Q_FIELD_INTERP;
+}
+
+static pr_code
+take_value(parser *p, q_condition *c, pr_err *err)
+{
+    if (!is_number(c->field))
+        return c->op == Q_LESS || c->op == Q_GREATER
+                   ? PR_FAIL_AT(err, PR_USAGE, p->token.at,
+                                "only a number is less or greater")
+                   : take_name(p, "a value", &c->value, err);
+    if (c->op == Q_LIKE || !q_read_whole(&p->token, INT64_MAX / 10, &c->number))
+        return unexpected(p, "a whole number", err);
+    return advance(p, err);
+}
+
+/* FIELD op VALUE */
+static pr_code
+parse_field(parser *p, q_field field, pr_err *err)
+{
+    if (p->query.n_conditions == Q_MAX_CONDITIONS)
+        return PR_FAIL_AT(err, PR_LIMIT, p->token.at, "more than %d conditions",
+                          Q_MAX_CONDITIONS);
+    q_condition *c = &p->query.condition[p->query.n_conditions++];
+    c->field = field;
+    pr_code rc = PR_OK;
+    if (field == Q_FIELD_LABEL)
+        rc = take_name(p, "the key of a label", &c->key, err);
+    unsigned op = 0;
+    if (rc == PR_OK)
+        rc = take_choice(p, operators, &op, err);
+    c->op = (q_operator)op;
+    return rc == PR_OK ? take_value(p, c, err) : rc;
+}
+
+static pr_code
+parse_condition(parser *p, pr_err *err)
+{
+    choice all[sizeof conditions / sizeof *conditions +
+               sizeof fields / sizeof *fields];
+    size_t n = 0;
+    for (const choice *c = conditions; c->word; c++) {
+        if (q_token_is(&p->token, c->word)) {
+            if (!(p->query.where & c->value))
+                p->query.where_at[c - conditions] = p->token.at;
+            p->query.where |= c->value;
+            return advance(p, err);
+        }
+        all[n++] = *c;
+    }
+    for (const choice *c = fields; c->word; c++) {
+        if (q_token_is(&p->token, c->word)) {
+            pr_code rc = advance(p, err);
+            return rc == PR_OK ? parse_field(p, (q_field)c->value, err) : rc;
+        }
+        all[n++] = *c;
+    }
+    all[n] = (choice){NULL, 0};
+    return unexpected_word(p, all, err);
 }
 
 static pr_code
 parse_where(parser *p, pr_err *err)
 {
     for (;;) {
-        size_t at = p->token.at;
-        unsigned value = 0;
-        pr_code rc = take_choice(p, conditions, &value, err);
-        if (rc != PR_OK)
+        pr_code rc = parse_condition(p, err);
+        if (rc != PR_OK || !q_token_is(&p->token, "and"))
             return rc;
-        /* the first of these two, if there is one */
-        if (!(p->query.where & (Q_WHERE_CPU | Q_WHERE_IDLE)))
-            p->query.where_at = at;
-        p->query.where |= value;
-        if (!q_token_is(&p->token, "and"))
-            return PR_OK;
         if ((rc = advance(p, err)) != PR_OK)
             return rc;
     }
@@ -302,11 +321,9 @@ static pr_code
 parse_between(parser *p, pr_err *err)
 {
     pr_code rc = take_time(p, &p->query.from, err);
+    if (rc == PR_OK)
+        rc = take_word(p, "and", err);
     if (rc != PR_OK)
-        return rc;
-    if (!q_token_is(&p->token, "and"))
-        return unexpected(p, "'and'", err);
-    if ((rc = advance(p, err)) != PR_OK)
         return rc;
     p->query.has_range = true;
     p->query.to_at = p->token.at;
@@ -314,9 +331,38 @@ parse_between(parser *p, pr_err *err)
 }
 
 static pr_code
+take_part(parser *p, q_time *ret, pr_err *err)
+{
+    if (!q_read_time(&p->token, ret) || ret->kind == Q_CLOCK)
+        return unexpected(p, "a time such as 12.5s, 800ms or 40%", err);
+    p->query.has_range = true;
+    p->query.to_at = p->token.at;
+    return advance(p, err);
+}
+
+static pr_code
+parse_first(parser *p, pr_err *err)
+{
+    p->query.from = (q_time){0, Q_SINCE_START, false};
+    return take_part(p, &p->query.to, err);
+}
+
+/* Negative: from the end. */
+static pr_code
+parse_last(parser *p, pr_err *err)
+{
+    pr_code rc = take_part(p, &p->query.from, err);
+    p->query.from.value = p->query.from.kind == Q_SHARE
+                              ? 1000000 - p->query.from.value
+                              : -p->query.from.value;
+    p->query.to = (q_time){1000000, Q_SHARE, false};
+    return rc;
+}
+
+static pr_code
 parse_depth(parser *p, pr_err *err)
 {
-    if (!read_whole(&p->token, MAX_ROWS, &p->query.depth))
+    if (!q_read_whole(&p->token, MAX_ROWS, &p->query.depth))
         return unexpected(p, "a number of levels", err);
     return advance(p, err);
 }
@@ -324,57 +370,131 @@ parse_depth(parser *p, pr_err *err)
 static pr_code
 parse_above(parser *p, pr_err *err)
 {
-    if (!read_share(&p->token, &p->query.above))
+    if (!q_read_share(&p->token, &p->query.above))
         return unexpected(p, "a share such as 0.5%", err);
     return advance(p, err);
+}
+
+static pr_code
+parse_as(parser *p, pr_err *err)
+{
+    unsigned value = 0;
+    pr_code rc = take_choice(p, formats, &value, err);
+    p->query.format = (q_format)value;
+    p->query.has_format = true;
+    return rc;
+}
+
+static pr_code
+add_view(parser *p, q_view_kind kind, const char *wanted, pr_err *err)
+{
+    if (p->query.n_views == Q_MAX_VIEWS)
+        return PR_FAIL_AT(err, PR_LIMIT, p->token.at,
+                          "more than %d choices of frames", Q_MAX_VIEWS);
+    q_view *view = &p->query.view[p->query.n_views];
+    view->kind = kind;
+    pr_code rc = take_name(p, wanted, &view->name, err);
+    p->query.n_views += rc == PR_OK || view->name.text;
+    return rc;
+}
+
+static pr_code
+parse_focus(parser *p, pr_err *err)
+{
+    return add_view(p, Q_FOCUS, "a function", err);
+}
+
+static pr_code
+parse_ignore(parser *p, pr_err *err)
+{
+    return add_view(p, Q_IGNORE, "a function", err);
+}
+
+static pr_code
+parse_hide(parser *p, pr_err *err)
+{
+    return add_view(p, Q_HIDE, "a function", err);
+}
+
+static pr_code
+add_class(parser *p, q_view_kind kind, pr_err *err)
+{
+    for (const choice *c = classes; c->word; c++)
+        if (q_token_is(&p->token, c->word))
+            return add_view(p, kind, "a class of files", err);
+    return unexpected_word(p, classes, err);
+}
+
+static pr_code
+parse_only(parser *p, pr_err *err)
+{
+    return add_class(p, Q_ONLY, err);
+}
+
+static pr_code
+parse_without(parser *p, pr_err *err)
+{
+    return add_class(p, Q_WITHOUT, err);
 }
 
 static const struct clause {
     const char *word;
     unsigned bit;
+    bool repeats;
     pr_code (*parse)(parser *, pr_err *);
 } clauses[] = {
-    {"by", BY, parse_by},
-    {"per", PER, parse_per},
-    {"where", WHERE, parse_where},
-    {"thread", THREAD, parse_thread},
-    {"between", BETWEEN, parse_between},
-    {"in", IN, parse_in},
-    {"depth", DEPTH, parse_depth},
-    {"above", ABOVE, parse_above},
+    {"by", Q_CLAUSE_BY, false, parse_by},
+    {"per", Q_CLAUSE_PER, true, parse_per},
+    {"where", Q_CLAUSE_WHERE, false, parse_where},
+    {"in", Q_CLAUSE_IN, false, parse_in},
+    {"thread", Q_CLAUSE_THREAD, false, parse_thread},
+    {"between", Q_CLAUSE_RANGE, false, parse_between},
+    {"first", Q_CLAUSE_RANGE, false, parse_first},
+    {"last", Q_CLAUSE_RANGE, false, parse_last},
+    {"only", Q_CLAUSE_CLASS, true, parse_only},
+    {"without", Q_CLAUSE_CLASS, true, parse_without},
+    {"focus", Q_CLAUSE_FOCUS, true, parse_focus},
+    {"ignore", Q_CLAUSE_FOCUS, true, parse_ignore},
+    {"hide", Q_CLAUSE_HIDE, true, parse_hide},
+    {"depth", Q_CLAUSE_DEPTH, false, parse_depth},
+    {"above", Q_CLAUSE_ABOVE, false, parse_above},
+    {"as", Q_CLAUSE_AS, false, parse_as},
 };
 
-enum {
-    N_VERBS = sizeof verbs / sizeof *verbs,
-    N_CLAUSES = sizeof clauses / sizeof *clauses
-};
+enum { N_CLAUSES = sizeof clauses / sizeof *clauses };
+
+static unsigned
+clauses_of(const q_verb_info *v)
+{
+    return v->clauses | Q_CLAUSE_AS;
+}
 
 /* What may stand here: the clauses the verb takes and has not had. */
 static pr_code
-no_clause(const parser *p, const verb *v, pr_err *err)
+no_clause(const parser *p, const q_verb_info *v, pr_err *err)
 {
     choice open[N_CLAUSES + 1] = {{NULL, 0}};
     size_t n = 0;
     for (size_t i = 0; i < N_CLAUSES; i++)
-        if (v->clauses & clauses[i].bit & ~p->seen)
+        if ((clauses_of(v) & clauses[i].bit) &&
+            (clauses[i].repeats || !(p->seen & clauses[i].bit)))
             open[n++] = (choice){clauses[i].word, 0};
-    char words[160] = "the end of the query";
-    if (n)
-        list_choices(open, words, sizeof words);
-    return unexpected(p, words, err);
+    if (n == 0)
+        return unexpected(p, "the end of the query", err);
+    return unexpected_word(p, open, err);
 }
 
 static pr_code
-take_clause(parser *p, const verb *v, pr_err *err)
+take_clause(parser *p, const q_verb_info *v, pr_err *err)
 {
     for (size_t i = 0; i < N_CLAUSES; i++) {
         const struct clause *c = &clauses[i];
         if (!q_token_is(&p->token, c->word))
             continue;
-        if (!(v->clauses & c->bit))
+        if (!(clauses_of(v) & c->bit))
             return PR_FAIL_AT(err, PR_USAGE, p->token.at, "'%s' takes no '%s'",
                               v->word, c->word);
-        if (p->seen & c->bit)
+        if ((p->seen & c->bit) && !c->repeats)
             return PR_FAIL_AT(err, PR_USAGE, p->token.at, "'%s' given twice",
                               c->word);
         p->seen |= c->bit;
@@ -384,8 +504,27 @@ take_clause(parser *p, const verb *v, pr_err *err)
     return no_clause(p, v, err);
 }
 
+/* ---- the whole ---- */
+
 static pr_code
-take_verb(parser *p, const verb **ret, pr_err *err)
+unknown_verb(parser *p, pr_err *err)
+{
+    enum { MANY = 48 };
+    choice words[MANY] = {{NULL, 0}};
+    size_t n = 0;
+    for (const q_verb_info *v; n + 1 < MANY && (v = q_verb_get(n)) != NULL; n++)
+        words[n] = (choice){v->word, 0};
+    pr_code rc = unexpected(p, "a verb", err);
+    hint_nearest(p, words, err);
+    if (q_token_is(&p->token, "select") || q_token_is(&p->token, "with"))
+        pr_err_hint(err, "--sql asks in SQL");
+    pr_err_hint(err,
+                "'help' lists the verbs, such as 'top', 'tree', 'threads'");
+    return rc;
+}
+
+static pr_code
+take_verb(parser *p, const q_verb_info **ret, pr_err *err)
 {
     pr_code rc;
     if (q_token_is(&p->token, "explain")) {
@@ -393,53 +532,58 @@ take_verb(parser *p, const verb **ret, pr_err *err)
         if ((rc = advance(p, err)) != PR_OK)
             return rc;
     }
-    choice words[N_VERBS + 1] = {{NULL, 0}};
-    for (unsigned i = 0; i < N_VERBS; i++)
-        words[i] = (choice){verbs[i].word, i};
-    unsigned i = 0;
-    if ((rc = take_choice(p, words, &i, err)) != PR_OK) {
-        if (q_token_is(&p->token, "select") || q_token_is(&p->token, "with"))
-            pr_err_hint(err, "--sql asks in SQL");
-        return rc;
-    }
-    *ret = &verbs[i];
-    p->query.verb = verbs[i].verb;
-    p->query.level = verbs[i].level;
-    p->query.order = verbs[i].order;
-    p->query.limit = verbs[i].limit ? verbs[i].limit : -1;
-    return PR_OK;
+    const q_verb_info *v;
+    size_t i = 0;
+    while ((v = q_verb_get(i++)) && !q_token_is(&p->token, v->word))
+        ;
+    if (!v)
+        return unknown_verb(p, err);
+    *ret = v;
+    p->query.verb = v->verb;
+    p->query.unit = v->unit;
+    p->query.order = v->order;
+    p->query.limit = v->limit ? v->limit : -1;
+    return advance(p, err);
+}
+
+static pr_code
+take_limit(parser *p, pr_err *err)
+{
+    if (!q_read_whole(&p->token, MAX_ROWS, &p->query.limit) ||
+        p->query.limit == 0)
+        return unexpected(p, "a number from 1 to 1000000", err);
+    return advance(p, err);
 }
 
 /* What belongs to the verb itself: its number, its name. */
 static pr_code
-take_subject(parser *p, const verb *v, pr_err *err)
+take_subject(parser *p, const q_verb_info *v, pr_err *err)
 {
-    if (v->limit && p->token.kind == Q_TOKEN_WORD &&
-        is_digit(p->token.text[0])) {
-        if (!read_whole(&p->token, MAX_ROWS, &p->query.limit) ||
-            p->query.limit == 0)
-            return unexpected(p, "a number from 1 to 1000000", err);
-        pr_code rc = advance(p, err);
+    char first = p->token.len ? p->token.text[0] : '\0';
+    if (v->limit && p->token.kind == Q_TOKEN_WORD && first >= '0' &&
+        first <= '9') {
+        pr_code rc = take_limit(p, err);
         if (rc != PR_OK)
             return rc;
     }
-    if (!v->link)
+    bool ends = p->token.kind == Q_TOKEN_END || q_token_is(&p->token, "as");
+    if (!v->link || (!v->needs_name && ends))
         return PR_OK;
-    if (!q_token_is(&p->token, v->link)) {
+    if (v->link[0] && !q_token_is(&p->token, v->link)) {
         if (!v->needs_name)
             return PR_OK;
         char wanted[40] = "'";
         strcat(strcat(wanted, v->link), "' and a name");
         return unexpected(p, wanted, err);
     }
-    pr_code rc = advance(p, err);
-    return rc == PR_OK ? take_name(p, "a function", &p->query.of, err) : rc;
+    pr_code rc = v->link[0] ? advance(p, err) : PR_OK;
+    return rc == PR_OK ? take_name(p, "a name", &p->query.of, err) : rc;
 }
 
 static pr_code
 take_query(parser *p, pr_err *err)
 {
-    const verb *v = NULL;
+    const q_verb_info *v = NULL;
     pr_code rc = advance(p, err);
     if (rc == PR_OK)
         rc = take_verb(p, &v, err);
@@ -453,18 +597,17 @@ take_query(parser *p, pr_err *err)
 pr_code
 q_parse(const char *text, q_query *ret, pr_err *err)
 {
-    if (strnlen(text, MAX_QUERY + 1) > MAX_QUERY)
+    parser p = {.lexer = {text, 0},
+                .query = {.limit = -1, .depth = -1, .above = -1}};
+    if (strlen(text) > MAX_QUERY)
         return PR_FAIL(err, PR_USAGE, "the query is longer than %d bytes",
                        MAX_QUERY);
-    parser p = {.lexer = {text, 0},
-                .query = {.depth = -1, .above = MILLION / 100}};
     pr_code rc = take_query(&p, err);
-    if (rc != PR_OK) {
+    if (rc == PR_OK)
+        *ret = p.query;
+    else
         q_query_release(&p.query);
-        return rc;
-    }
-    *ret = p.query;
-    return PR_OK;
+    return rc;
 }
 
 void
@@ -473,5 +616,12 @@ q_query_release(q_query *query)
     free(query->of.text);
     free(query->thread.text);
     free(query->in.text);
-    *query = (q_query){0};
+    free(query->label.text);
+    for (size_t i = 0; i < query->n_views; i++)
+        free(query->view[i].name.text);
+    for (size_t i = 0; i < query->n_conditions; i++) {
+        free(query->condition[i].key.text);
+        free(query->condition[i].value.text);
+    }
+    *query = (q_query){.limit = -1};
 }

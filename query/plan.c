@@ -1,409 +1,429 @@
 /*
- * plan.c - verbs, levels, conditions as pieces of SQL.
- *
- * Everything that comes from the query text passes through %Q.
+ * plan.c - what each verb asks of the database.
  */
 #include "query/plan.h"
+
+#include "query/answers.h"
 #include "query/lookup.h"
+#include "query/select.h"
 
-/* Bits of a status: spec/schema.md, "run". */
-static const char *const conditions[Q_WHERE_KINDS] = {
-    "status & 1",                  /* gil */
-    "status & 2",                  /* cpu */
-    "status & 7 = 0",              /* idle: known to be off */
-    "status & 8",                  /* waiting for the GIL */
-    "status & 16",                 /* exception */
-    "(status & 32 OR thread_id IN" /* main */
-    " (SELECT id FROM thread WHERE is_main))",
-};
+enum { MILLION = 1000000 };
 
-/* A text of sqlite3_str as a string, or why not. */
 static pr_code
-finish_text(sqlite3_str *text, char **ret, pr_err *err)
+copy_text(char *made, char **ret, pr_err *err)
 {
-    char *made = sqlite3_str_finish(text);
     if (!made)
         return pr_no_memory(err);
     *ret = made;
     return PR_OK;
 }
 
-static pr_code
-resolve_time(q_database *database, q_time time, int64_t *ret, pr_err *err)
+/* ---- functions and nodes ---- */
+
+/* The key of a unit; modules and classes by the least of their files. */
+static const char *const unit_keys[] = {
+    [Q_FUNCTION] = "function.id",
+    [Q_LINE] = "function.id",
+    [Q_FILE] = "file_id",
+    [Q_MODULE] = "min(file_id) OVER (PARTITION BY ifnull(module, path))",
+    [Q_CLASS] = "min(file_id) OVER (PARTITION BY class)",
+    [Q_TASK] = "function.id",
+    [Q_OPCODE] = "0",
+};
+
+/* Names of tasks are frames of their own; only `per task` shows them alone. */
+static const char *
+hidden_of(q_unit unit)
 {
-    if (!time.is_share) {
-        *ret = time.value;
-        return PR_OK;
-    }
-    int64_t end = 0;
-    pr_code rc =
-        q_database_integer(database,
-                           "SELECT 1 + ifnull((SELECT max(t1_us) FROM thread),"
-                           " (SELECT max(t1_us) FROM run))",
-                           &end, err);
-    if (rc == PR_OK) /* in two parts: no overflow */
-        *ret =
-            end / 1000000 * time.value + end % 1000000 * time.value / 1000000;
-    return rc;
+    return unit == Q_TASK ? "kind <> 'task'" : "0";
 }
 
-/* Runs keep the times of their first and last sample; those between count as
- * evenly spaced.  before(x): how many of a run lie before the moment x. */
-#define BEFORE                                                      \
-    "(CASE WHEN %lld <= t0_us THEN 0 WHEN %lld > t1_us THEN n ELSE" \
-    " max(1, ((%lld - t0_us) * (n - 1) + t1_us - t0_us - 1)"        \
-    " / (t1_us - t0_us)) END)"
+static pr_code
+make_functions(q_database *database, const q_query *query, const q_name *of,
+               char **ret, pr_err *err)
+{
+    char *hidden, *match = NULL;
+    pr_code rc = q_select_hidden(database, query, &hidden, err);
+    if (rc == PR_OK && of->text)
+        rc = q_find_functions(database, of, &match, err);
+    if (rc != PR_OK) {
+        sqlite3_free(hidden);
+        return rc;
+    }
+    char *made =
+        sqlite3_mprintf("SELECT function.id, %s, %s OR %s, %s FROM function"
+                        " JOIN file ON file.id = file_id",
+                        unit_keys[query->unit], hidden, hidden_of(query->unit),
+                        match ? match : "0");
+    sqlite3_free(hidden);
+    sqlite3_free(match);
+    return copy_text(made, ret, err);
+}
 
 static pr_code
-add_range(q_database *database, const q_query *query, sqlite3_str *sql,
+make_nodes(const q_query *query, char **ret, pr_err *err)
+{
+    const char *text =
+        query->unit == Q_LINE
+            ? "SELECT id, last_id, function_id, line FROM node ORDER BY id"
+        : query->unit == Q_OPCODE
+            ? "SELECT node.id, last_id, node.function_id, opcode FROM node"
+              " CROSS JOIN frame ON frame.id = frame_id ORDER BY node.id"
+            : "SELECT id, last_id, function_id FROM node ORDER BY id";
+    return copy_text(sqlite3_mprintf("%s", text), ret, err);
+}
+
+static pr_code
+make_fold(q_database *database, const q_query *query, q_fold how, q_plan *plan,
           pr_err *err)
 {
-    int64_t from = 0, to = 0;
-    pr_code rc = resolve_time(database, query->from, &from, err);
-    if (rc == PR_OK)
-        rc = resolve_time(database, query->to, &to, err);
-    if (rc != PR_OK)
-        return rc;
-    /* shares are compared as such: of an empty recording all are its start */
-    bool same_kind = query->from.is_share == query->to.is_share;
-    if (same_kind ? query->from.value >= query->to.value : from >= to)
-        return PR_FAIL_AT(err, PR_USAGE, query->to_at,
-                          "the range ends before it begins");
-    sqlite3_str_appendf(
-        sql,
-        "(SELECT node_id, thread_id, status, hits AS n,"
-        " weight_us * hits / n AS weight_us FROM"
-        " (SELECT *, " BEFORE " - " BEFORE " AS hits FROM run"
-        " WHERE t0_us < %lld AND t1_us >= %lld) WHERE hits > 0)",
-        to, to, to, from, from, from, to, from);
-    return PR_OK;
-}
-
-/* cpu and idle can only be answered if anybody looked. */
-static pr_code
-check_cpu_known(q_database *database, const q_query *query, pr_err *err)
-{
-    int64_t any = 0, known = 0;
-    pr_code rc = q_database_integer(
-        database, "SELECT EXISTS (SELECT 1 FROM node_self)", &any, err);
-    if (rc == PR_OK)
-        rc = q_database_integer(
-            database,
-            "SELECT EXISTS (SELECT 1 FROM node_self WHERE status & 4 = 0)",
-            &known, err);
-    if (rc != PR_OK || known || !any)
-        return rc;
-    rc = PR_FAIL_AT(err, PR_USAGE, query->where_at,
-                    "this profile does not say who was on a CPU");
-    pr_err_hint(err, "record it with a mode that keeps the CPU state");
-    return rc;
-}
-
-static pr_code
-add_filter(q_database *database, const q_query *query, sqlite3_str *sql,
-           pr_err *err)
-{
-    const char *word = " WHERE ";
-    if (query->where & (Q_WHERE_CPU | Q_WHERE_IDLE)) {
-        pr_code rc = check_cpu_known(database, query, err);
-        if (rc != PR_OK)
-            return rc;
-    }
-    for (unsigned i = 0; i < Q_WHERE_KINDS; i++)
-        if (query->where & 1u << i) {
-            sqlite3_str_appendf(sql, "%s%s", word, conditions[i]);
-            word = " AND ";
-        }
-    if (!query->thread.text)
-        return PR_OK;
-    char *threads;
-    pr_code rc = q_find_threads(database, &query->thread, &threads, err);
-    if (rc != PR_OK)
-        return rc;
-    sqlite3_str_appendf(sql, "%sthread_id IN (SELECT id FROM thread WHERE %s)",
-                        word, threads);
-    sqlite3_free(threads);
-    return PR_OK;
-}
-
-/* "FROM ... WHERE ..." of the samples a question is about. */
-static pr_code
-add_source(q_database *database, const q_query *query, sqlite3_str *sql,
-           pr_err *err)
-{
-    sqlite3_str_appendall(sql, " FROM ");
-    pr_code rc = PR_OK;
-    if (query->has_range)
-        rc = add_range(database, query, sql, err);
-    else
-        sqlite3_str_appendall(sql, "node_self");
-    return rc == PR_OK ? add_filter(database, query, sql, err) : rc;
-}
-
-static pr_code
-make_samples(q_database *database, const q_query *query, char **ret,
-             pr_err *err)
-{
-    sqlite3_str *sql = sqlite3_str_new(database->sqlite);
-    /* node_self lies in order of node: no sorting */
-    sqlite3_str_appendall(sql, query->has_range
-                                   ? "SELECT node_id, sum(n), sum(weight_us)"
-                                   : "SELECT node_id, n, weight_us");
-    pr_code rc = add_source(database, query, sql, err);
-    sqlite3_str_appendall(sql, query->has_range
-                                   ? " GROUP BY node_id ORDER BY node_id"
-                                   : " ORDER BY id");
-    if (rc == PR_OK)
-        return finish_text(sql, ret, err);
-    sqlite3_free(sqlite3_str_finish(sql));
-    return rc;
-}
-
-#define FUNCTIONS_OF                                                      \
-    "IN (SELECT function.id FROM function JOIN file ON file.id = file_id" \
-    " WHERE %s)"
-
-/* The nodes of top: by level. */
-static const char *const level_nodes[] = {
-    "SELECT id, last_id, function_id FROM node ORDER BY id",
-    "SELECT id, last_id, function_id, line FROM node ORDER BY id",
-    "SELECT node.id, last_id, file_id FROM node"
-    " CROSS JOIN function ON function.id = function_id ORDER BY node.id",
-};
-
-#define EDGES                                                        \
-    "SELECT node.id, node.last_id, up.function_id, node.function_id" \
-    " FROM node LEFT JOIN node AS up ON up.id = node.parent_id"
-
-/* %s: FUNCTIONS_OF */
-static const char *const verb_nodes[] = {
-    [Q_CALLERS] = EDGES " WHERE node.function_id %s ORDER BY node.id",
-    [Q_CALLEES] = EDGES " WHERE up.function_id %s ORDER BY node.id",
-    [Q_TREE] = "SELECT id, last_id, function_id, function_id %s FROM node"
-               " ORDER BY id",
-};
-
-static pr_code
-make_nodes(q_database *database, const q_query *query, char **ret, pr_err *err)
-{
-    char *made = NULL;
-    if (query->verb == Q_TOP) {
-        made = sqlite3_mprintf("%s", level_nodes[query->level]);
-    } else if (!query->of.text) { /* tree: every outermost node is a root */
-        made = sqlite3_mprintf(verb_nodes[query->verb], "IS NOT NULL");
-    } else {
-        char *functions = NULL;
-        pr_code rc = q_find_functions(database, &query->of, &functions, err);
-        if (rc != PR_OK)
-            return rc;
-        char *of = sqlite3_mprintf(FUNCTIONS_OF, functions);
-        if (of)
-            made = sqlite3_mprintf(verb_nodes[query->verb], of);
-        sqlite3_free(of);
-        sqlite3_free(functions);
-    }
-    if (!made)
-        return pr_no_memory(err);
-    *ret = made;
-    return PR_OK;
-}
-
-#define SELF                                                               \
-    "self_n AS self_samples, round(100.0 * self_n / :all, 2) AS self_pct," \
-    " self_us / 1e6 AS self_s"
-#define TOTAL                                                    \
-    "total_n AS total_samples, round(100.0 * total_n / :all, 2)" \
-    " AS total_pct, total_us / 1e6 AS total_s"
-
-/* What each kind of answer shows, joins, leaves out, and is named by. */
-typedef struct answer {
-    const char *columns, *joins, *condition, *name;
-} answer;
-
-static const answer level_answers[] = {
-    {SELF ", " TOTAL ", qualname AS function, first_line AS line, path AS file",
-     " JOIN function ON function.id = a JOIN file ON file.id = file_id",
-     "kind NOT IN ('native', 'task')", "qualname, path, first_line"},
-    {SELF ", " TOTAL ", qualname AS function, nullif(b, -1) AS line,"
-          " path AS file",
-     " JOIN function ON function.id = a JOIN file ON file.id = file_id",
-     "kind NOT IN ('native', 'task')", "qualname, path, b"},
-    {SELF ", " TOTAL ", path AS file, class", " JOIN file ON file.id = a", "1",
-     "path"},
-};
-
-#define EDGE_COLUMNS                                                 \
-    TOTAL ", " SELF ", ifnull(caller.qualname, '(root)') AS caller," \
-          " function.qualname AS callee, file.path AS file"
-#define EDGE_JOINS                      \
-    " JOIN function ON function.id = b" \
-    " LEFT JOIN function AS caller ON caller.id = a"
-
-static const answer verb_answers[] = {
-    [Q_CALLERS] = {EDGE_COLUMNS,
-                   EDGE_JOINS " LEFT JOIN file ON file.id = caller.file_id",
-                   "1", "caller.qualname, function.qualname, a, b"},
-    [Q_CALLEES] = {EDGE_COLUMNS,
-                   EDGE_JOINS " JOIN file ON file.id = function.file_id", "1",
-                   "function.qualname, caller.qualname, b, a"},
-    [Q_TREE] = {TOTAL ", " SELF ", depth, qualname AS function, path AS file",
-                " JOIN function ON function.id = a"
-                " JOIN file ON file.id = file_id",
-                "1", "place"},
-};
-
-static void
-add_order(const q_query *query, const answer *a, sqlite3_str *sql)
-{
-    static const char *const amounts[] = {
-        [Q_BY_SELF] = "self_n DESC, total_n DESC, ",
-        [Q_BY_TOTAL] = "total_n DESC, self_n DESC, ",
-        [Q_BY_NAME] = "",
-    };
-    if (query->verb == Q_TREE)
-        sqlite3_str_appendall(sql, " ORDER BY place");
-    else
-        sqlite3_str_appendf(sql, " ORDER BY %s%s", amounts[query->order],
-                            a->name);
-    if (query->limit >= 0)
-        sqlite3_str_appendf(sql, " LIMIT %lld", query->limit);
-}
-
-static pr_code
-make_answer(q_database *database, const q_query *query, const char *table,
-            char **ret, pr_err *err)
-{
-    const answer *a = query->verb == Q_TOP ? &level_answers[query->level]
-                                           : &verb_answers[query->verb];
-    sqlite3_str *sql = sqlite3_str_new(database->sqlite);
-    sqlite3_str_appendf(sql, "SELECT %s FROM %s%s WHERE %s", a->columns, table,
-                        a->joins, a->condition);
-    if (query->in.text)
-        sqlite3_str_appendf(sql,
-                            " AND (path GLOB %Q OR path GLOB '*/' || %Q"
-                            " OR module = %Q)",
-                            query->in.text, query->in.text, query->in.text);
-    if (query->verb == Q_TREE && query->depth >= 0)
-        sqlite3_str_appendf(sql, " AND depth < %lld", query->depth);
-    add_order(query, a, sql);
-    return finish_text(sql, ret, err);
-}
-
-static pr_code
-make_threads(q_database *database, const q_query *query, char **ret,
-             pr_err *err)
-{
-    sqlite3_str *sql = sqlite3_str_new(database->sqlite);
-    sqlite3_str_appendall(
-        sql,
-        "SELECT s.n AS samples, round(100.0 * s.n / sum(s.n) OVER (), 2)"
-        " AS pct, s.us / 1e6 AS seconds, round(100.0 * s.gil / s.n, 2)"
-        " AS gil_pct, round(100.0 * s.waiting / s.n, 2) AS waiting_pct,"
-        " name AS thread, tid, interp, is_main AS main,"
-        " t0_us / 1e6 AS first_s, t1_us / 1e6 AS last_s,"
-        " proven, sleeping, unproven, stopped, lost"
-        " FROM (SELECT thread_id, sum(n) AS n, sum(weight_us) AS us,"
-        " sum(n * (status & 1)) AS gil, sum(n * (status >> 3 & 1)) AS waiting");
-    pr_code rc = add_source(database, query, sql, err);
-    sqlite3_str_appendall(sql, " GROUP BY thread_id) AS s"
-                               " JOIN thread ON thread.id = s.thread_id"
-                               " ORDER BY s.n DESC, name, tid, interp");
-    if (rc == PR_OK)
-        return finish_text(sql, ret, err);
-    sqlite3_free(sqlite3_str_finish(sql));
-    return rc;
-}
-
-static const char summary[] =
-    "SELECT 'samples' AS what, sum(samples) AS value FROM thread"
-    " UNION ALL SELECT 'seconds', sum(weight_us) / 1e6 FROM node_self"
-    " UNION ALL SELECT 'threads', count(*) FROM thread"
-    " UNION ALL SELECT 'functions', count(*) FROM function"
-    " UNION ALL SELECT 'files', count(*) FROM file"
-    " UNION ALL SELECT 'stacks', count(DISTINCT node_id) FROM node_self"
-    " UNION ALL SELECT 'proven', sum(proven) FROM thread"
-    " UNION ALL SELECT 'sleeping', sum(sleeping) FROM thread"
-    " UNION ALL SELECT 'unproven', sum(unproven) FROM thread"
-    " UNION ALL SELECT 'stopped', sum(stopped) FROM thread"
-    " UNION ALL SELECT 'lost', sum(lost) FROM thread"
-    " UNION ALL SELECT * FROM (SELECT key, value FROM meta ORDER BY key)";
-
-static pr_code
-make_plain(q_database *database, const q_query *query, char **ret, pr_err *err)
-{
-    if (query->verb == Q_THREADS)
-        return make_threads(database, query, ret, err);
-    char *made = sqlite3_mprintf("%s", summary);
-    if (!made)
-        return pr_no_memory(err);
-    *ret = made;
-    return PR_OK;
-}
-
-/* Is it about all samples, by function, and are the sums there? */
-static pr_code
-is_ready(q_database *database, const q_query *query, bool *ret, pr_err *err)
-{
-    int64_t ready = 0;
-    pr_code rc = PR_OK;
-    if (query->verb == Q_TOP && query->level == Q_FUNCTION && !query->where &&
-        !query->thread.text && !query->has_range)
-        rc = q_database_integer(database,
-                                "SELECT EXISTS (SELECT 1 FROM function_total)",
-                                &ready, err);
-    if (rc == PR_OK)
-        *ret = ready != 0;
-    return rc;
-}
-
-static pr_code
-make_ready(q_database *database, const q_query *query, q_plan *plan,
-           pr_err *err)
-{
-    plan->shape = Q_SHAPE_READY;
-    plan->samples =
-        sqlite3_mprintf("SELECT 0, sum(samples), sum(weight_us) FROM profile");
-    if (!plan->samples)
-        return pr_no_memory(err);
-    return make_answer(database, query,
-                       "(SELECT function_id AS a, sum(self_n) AS self_n,"
-                       " sum(self_us) AS self_us, sum(total_n) AS total_n,"
-                       " sum(total_us) AS total_us FROM function_total"
-                       " GROUP BY function_id)",
-                       &plan->answer, err);
-}
-
-static pr_code
-make_folded(q_database *database, const q_query *query, q_plan *plan,
-            pr_err *err)
-{
-    plan->shape = query->verb == Q_TREE ? Q_SHAPE_TREE : Q_SHAPE_FLAT;
+    static const q_name none = {NULL, 0};
+    bool has_name = query->verb != Q_SOURCE && query->verb != Q_TOP;
+    plan->shape = Q_SHAPE_FOLD;
+    plan->fold = how;
     plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
     if (!plan->table)
         return pr_no_memory(err);
-    pr_code rc = make_samples(database, query, &plan->samples, err);
+    pr_code rc = q_select_samples(database, query, true, &plan->samples, err);
     if (rc == PR_OK)
-        rc = make_nodes(database, query, &plan->nodes, err);
+        rc = make_functions(database, query, has_name ? &query->of : &none,
+                            &plan->functions, err);
+    return rc == PR_OK ? make_nodes(query, &plan->nodes, err) : rc;
+}
+
+/* ---- stored totals ---- */
+
+static pr_code
+have_totals(q_database *database, const char *table, bool *ret, pr_err *err)
+{
+    int64_t there = 0;
+    char *sql = sqlite3_mprintf("SELECT EXISTS (SELECT 1 FROM %s)", table);
+    pr_code rc = q_database_integer(database, sql, &there, err);
+    sqlite3_free(sql);
     if (rc == PR_OK)
-        rc = make_answer(database, query, plan->table, &plan->answer, err);
+        *ret = there != 0;
     return rc;
 }
+
+static pr_code
+make_all(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
+{
+    char *profiles;
+    pr_code rc = q_select_profiles(database, query, &profiles, err);
+    if (rc != PR_OK)
+        return rc;
+    plan->shape = Q_SHAPE_READY;
+    plan->all = sqlite3_mprintf(
+        "SELECT sum(samples), sum(weight_us), sum(ran_n), sum(ran_us)"
+        " FROM profile WHERE %s",
+        profiles);
+    sqlite3_free(profiles);
+    return plan->all ? PR_OK : pr_no_memory(err);
+}
+
+/* The stored totals as a table of the fold. */
+static pr_code
+ready_units(q_database *database, const q_query *query, char **ret, pr_err *err)
+{
+    bool parts = query->split != Q_WHOLE;
+    char *profiles;
+    pr_code rc = q_select_profiles(database, query, &profiles, err);
+    if (rc != PR_OK)
+        return rc;
+    char *made =
+        parts ? sqlite3_mprintf(
+                    "(SELECT profile_id AS split, function_id AS a, -1 AS b,"
+                    " self_n, self_us, self_ran_n, self_ran_us, total_n,"
+                    " total_us, total_ran_n, total_ran_us, samples AS part_n,"
+                    " profile.weight_us AS part_us FROM function_total"
+                    " JOIN profile ON profile.id = profile_id WHERE %s)",
+                    profiles)
+              : sqlite3_mprintf(
+                    "(SELECT 0 AS split, function_id AS a, -1 AS b,"
+                    " sum(self_n) AS self_n, sum(self_us) AS self_us,"
+                    " sum(self_ran_n) AS self_ran_n,"
+                    " sum(self_ran_us) AS self_ran_us,"
+                    " sum(total_n) AS total_n, sum(total_us) AS total_us,"
+                    " sum(total_ran_n) AS total_ran_n,"
+                    " sum(total_ran_us) AS total_ran_us, (SELECT sum(samples)"
+                    " FROM profile WHERE %s) AS part_n FROM function_total"
+                    " WHERE profile_id IN (SELECT id FROM profile WHERE %s)"
+                    " GROUP BY function_id)",
+                    profiles, profiles);
+    sqlite3_free(profiles);
+    return copy_text(made, ret, err);
+}
+
+static pr_code
+ready_edges(q_database *database, const q_query *query, char **ret, pr_err *err)
+{
+    char *profiles, *functions = NULL;
+    pr_code rc = q_select_profiles(database, query, &profiles, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = q_find_functions(database, &query->of, &functions, err);
+    char *made = NULL;
+    if (rc == PR_OK) {
+        made = sqlite3_mprintf(
+            "(SELECT 0 AS split, nullif(caller_id, 0) AS a, callee_id AS b,"
+            " sum(self_n) AS self_n, sum(self_us) AS self_us,"
+            " sum(total_n) AS total_n, sum(total_us) AS total_us,"
+            " (SELECT sum(samples) FROM profile WHERE %s) AS part_n"
+            " FROM profile CROSS JOIN edge_total ON profile_id = profile.id"
+            " AND %s IN (SELECT function.id FROM function JOIN file"
+            " ON file.id = file_id WHERE %s) WHERE %s"
+            " GROUP BY caller_id, callee_id)",
+            profiles, query->verb == Q_CALLERS ? "callee_id" : "caller_id",
+            functions, profiles);
+        rc = made ? PR_OK : pr_no_memory(err);
+    }
+    sqlite3_free(profiles);
+    sqlite3_free(functions);
+    if (rc == PR_OK)
+        *ret = made;
+    return rc;
+}
+
+/* ---- verbs ---- */
+
+static pr_code
+plan_top(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
+{
+    bool ready = false;
+    char *table = NULL;
+    pr_code rc = PR_OK;
+    if (query->unit == Q_FUNCTION && q_select_is_whole(query))
+        rc = have_totals(database, "function_total", &ready, err);
+    if (rc == PR_OK && !ready) {
+        rc = make_fold(database, query, Q_FOLD_UNITS, plan, err);
+        return rc == PR_OK ? q_answer_units(database, query, plan->table,
+                                            &plan->answer, err)
+                           : rc;
+    }
+    if (rc == PR_OK)
+        rc = make_all(database, query, plan, err);
+    if (rc == PR_OK)
+        rc = ready_units(database, query, &table, err);
+    if (rc == PR_OK)
+        rc = q_answer_units(database, query, table, &plan->answer, err);
+    sqlite3_free(table);
+    return rc;
+}
+
+static pr_code
+plan_edges(q_database *database, const q_query *query, q_plan *plan,
+           pr_err *err)
+{
+    bool ready = false;
+    char *table = NULL;
+    pr_code rc = PR_OK;
+    if (q_select_is_whole(query) && query->split == Q_WHOLE)
+        rc = have_totals(database, "edge_total", &ready, err);
+    if (rc == PR_OK && !ready) {
+        rc = make_fold(database, query,
+                       query->verb == Q_CALLERS ? Q_FOLD_CALLERS
+                                                : Q_FOLD_CALLEES,
+                       plan, err);
+        return rc == PR_OK ? q_answer_edges(database, query, plan->table, true,
+                                            &plan->answer, err)
+                           : rc;
+    }
+    if (rc == PR_OK)
+        rc = make_all(database, query, plan, err);
+    if (rc == PR_OK)
+        rc = ready_edges(database, query, &table, err);
+    if (rc == PR_OK)
+        rc = q_answer_edges(database, query, table, false, &plan->answer, err);
+    sqlite3_free(table);
+    return rc;
+}
+
+static pr_code
+plan_tree(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
+{
+    plan->after = Q_AFTER_ORDER;
+    plan->above = query->above < 0 ? MILLION / 100 : query->above;
+    pr_code rc =
+        make_fold(database, query,
+                  query->of.text ? Q_FOLD_TREE_OF : Q_FOLD_TREE, plan, err);
+    return rc == PR_OK
+               ? q_answer_tree(database, query, plan->table, &plan->answer, err)
+               : rc;
+}
+
+static pr_code
+plan_bottomup(q_database *database, const q_query *query, q_plan *plan,
+              pr_err *err)
+{
+    plan->after = query->of.text ? Q_AFTER_INVERT_OF : Q_AFTER_INVERT;
+    plan->above = query->above < 0 ? MILLION / 100 : query->above;
+    plan->depth = query->depth < 0 ? 8 : query->depth;
+    pr_code rc = make_fold(database, query, Q_FOLD_TREE, plan, err);
+    return rc == PR_OK
+               ? q_answer_tree(database, query, plan->table, &plan->answer, err)
+               : rc;
+}
+
+static pr_code
+plan_stacks(q_database *database, const q_query *query, q_plan *plan,
+            pr_err *err)
+{
+    plan->after = Q_AFTER_BEST;
+    plan->limit = query->limit;
+    plan->of_match = query->verb == Q_PATHS;
+    pr_code rc = make_fold(database, query, Q_FOLD_TREE, plan, err);
+    return rc == PR_OK ? q_answer_stacks(database, query, plan->table,
+                                         &plan->answer, err)
+                       : rc;
+}
+
+/* About `rows` buckets of 1, 2 or 5 times a power of ten. */
+static pr_code
+choose_width(q_database *database, int64_t rows, int64_t *ret, pr_err *err)
+{
+    static const int64_t steps[] = {1, 2, 5};
+    int64_t end = 0, width = 1000;
+    pr_code rc = q_select_end(database, &end, err);
+    for (size_t i = 0; rc == PR_OK && end / width > rows; i++)
+        width =
+            steps[(i + 1) % 3] * (width / steps[i % 3]) * (i % 3 == 2 ? 10 : 1);
+    if (rc == PR_OK)
+        *ret = width;
+    return rc;
+}
+
+/* The question with its parts of time; names stay the caller's. */
+static pr_code
+by_time(q_database *database, const q_query *query, int64_t width, q_query *ret,
+        pr_err *err)
+{
+    *ret = *query;
+    if (query->split != Q_WHOLE && query->split != Q_PER_TIME)
+        return PR_FAIL_AT(err, PR_USAGE, query->split_at,
+                          "here parts are parts of time, such as 'per 100ms'");
+    ret->split = Q_PER_TIME;
+    ret->width_us = query->width_us ? query->width_us : width;
+    if (ret->width_us == 0)
+        return choose_width(database, 40, &ret->width_us, err);
+    return PR_OK;
+}
+
+static pr_code
+plan_timeline(q_database *database, const q_query *query, q_plan *plan,
+              pr_err *err)
+{
+    q_query timed;
+    pr_code rc = by_time(database, query, 0, &timed, err);
+    if (rc != PR_OK)
+        return rc;
+    plan->shape = Q_SHAPE_PARTS;
+    plan->width_us = timed.width_us;
+    plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
+    if (!plan->table)
+        return pr_no_memory(err);
+    rc = q_select_samples(database, &timed, false, &plan->samples, err);
+    return rc == PR_OK ? q_answer_timeline(database, plan->table,
+                                           plan->width_us, &plan->answer, err)
+                       : rc;
+}
+
+static pr_code
+plan_hottest(q_database *database, const q_query *query, q_plan *plan,
+             pr_err *err)
+{
+    q_query timed;
+    pr_code rc = by_time(database, query, MILLION, &timed, err);
+    if (rc != PR_OK)
+        return rc;
+    timed.unit = Q_FUNCTION;
+    plan->width_us = timed.width_us;
+    rc = make_fold(database, &timed, Q_FOLD_UNITS, plan, err);
+    return rc == PR_OK ? q_answer_hottest(database, &timed, plan->table,
+                                          plan->width_us, &plan->answer, err)
+                       : rc;
+}
+
+static pr_code
+plan_waits(q_database *database, const q_query *query, q_plan *plan,
+           pr_err *err)
+{
+    q_query states = *query;
+    if (query->split != Q_WHOLE)
+        return PR_FAIL_AT(err, PR_USAGE, query->split_at,
+                          "'waits' has its own parts: what was waited for");
+    states.split = Q_PER_STATUS;
+    states.unit = Q_FUNCTION;
+    pr_code rc = make_fold(database, &states, Q_FOLD_UNITS, plan, err);
+    return rc == PR_OK ? q_answer_waits(database, &states, plan->table,
+                                        &plan->answer, err)
+                       : rc;
+}
+
+static pr_code
+plan_source(q_database *database, const q_query *query, q_plan *plan,
+            pr_err *err)
+{
+    pr_code rc = q_find_functions(database, &query->of, &plan->source, err);
+    if (rc == PR_OK)
+        rc = make_fold(database, query, Q_FOLD_UNITS, plan, err);
+    return rc == PR_OK
+               ? q_answer_source(database, plan->table, &plan->answer, err)
+               : rc;
+}
+
+static pr_code
+plan_plain(q_database *database, const q_query *query, q_plan *plan,
+           pr_err *err)
+{
+    plan->shape = Q_SHAPE_PLAIN;
+    plan->is_about_samples = query->verb != Q_HELP;
+    return q_answer_plain(database, query, &plan->answer, err);
+}
+
+static pr_code (*const planners[])(q_database *, const q_query *, q_plan *,
+                                   pr_err *) = {
+    [Q_TOP] = plan_top,           [Q_CALLERS] = plan_edges,
+    [Q_CALLEES] = plan_edges,     [Q_TREE] = plan_tree,
+    [Q_BOTTOMUP] = plan_bottomup, [Q_STACKS] = plan_stacks,
+    [Q_PATHS] = plan_stacks,      [Q_TIMELINE] = plan_timeline,
+    [Q_HOTTEST] = plan_hottest,   [Q_LONGEST] = plan_plain,
+    [Q_WAITS] = plan_waits,       [Q_TASKS] = plan_top,
+    [Q_THREADS] = plan_plain,     [Q_PROCESSES] = plan_plain,
+    [Q_PROFILES] = plan_plain,    [Q_GC] = plan_plain,
+    [Q_GAPS] = plan_plain,        [Q_EVENTS] = plan_plain,
+    [Q_LOSSES] = plan_plain,      [Q_SOURCE] = plan_source,
+    [Q_SUMMARY] = plan_plain,     [Q_HELP] = plan_plain,
+};
 
 pr_code
 q_plan_make(q_database *database, const q_query *query, q_plan *ret,
             pr_err *err)
 {
-    q_plan plan = {.above = query->above};
-    bool ready = false;
-    pr_code rc = is_ready(database, query, &ready, err);
-    if (rc != PR_OK)
+    q_plan plan = {.depth = -1, .limit = -1, .is_about_samples = true};
+    pr_code rc = PR_OK;
+    if (query->split == Q_PER_LABEL)
+        rc = q_check_label(database, &query->label, err);
+    if (query->split == Q_PER_TIME)
+        plan.width_us = query->width_us;
+    if (rc == PR_OK)
+        rc = planners[query->verb](database, query, &plan, err);
+    if (rc != PR_OK) {
+        q_plan_release(&plan);
         return rc;
-    if (query->verb == Q_THREADS || query->verb == Q_SUMMARY)
-        rc = make_plain(database, query, &plan.answer, err);
-    else if (ready)
-        rc = make_ready(database, query, &plan, err);
-    else
-        rc = make_folded(database, query, &plan, err);
+    }
+    *ret = plan;
+    return PR_OK;
+}
+
+pr_code
+q_plan_stacks(q_database *database, const q_query *query, q_plan *ret,
+              pr_err *err)
+{
+    q_plan plan = {.depth = -1, .limit = -1, .after = Q_AFTER_ORDER};
+    q_query whole = *query;
+    whole.split = Q_WHOLE;
+    whole.unit = Q_FUNCTION;
+    pr_code rc = make_fold(database, &whole, Q_FOLD_TREE, &plan, err);
     if (rc != PR_OK) {
         q_plan_release(&plan);
         return rc;
@@ -415,9 +435,12 @@ q_plan_make(q_database *database, const q_query *query, q_plan *ret,
 void
 q_plan_release(q_plan *plan)
 {
+    sqlite3_free(plan->all);
     sqlite3_free(plan->samples);
+    sqlite3_free(plan->functions);
     sqlite3_free(plan->nodes);
     sqlite3_free(plan->answer);
+    sqlite3_free(plan->source);
     sqlite3_free(plan->table);
     *plan = (q_plan){0};
 }

@@ -1,27 +1,15 @@
 /*
- * render.c - table, csv, json, markdown.
+ * render.c - csv and json; the other formats stand in grid.c and flame.c.
  */
 #include "query/render.h"
 
-#include <base/array.h>
-#include <base/buffer.h>
-#include <base/quote.h>
-#include <base/terminal.h>
-#include <string.h>
+#include "query/display.h"
+#include "query/grid.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
-
-enum { MAX_INDENT = 200 /* levels; a deeper one is shown as this */ };
-
-static bool
-ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
 
 /* A number for a program: whole, with a point in every locale. */
 static void
@@ -30,225 +18,29 @@ format_real(double value, char *buf, size_t size)
     sqlite3_snprintf((int)size, buf, "%!.15g", value);
 }
 
-/* A number for people: milliseconds and hundredths of a percent are enough. */
-static void
-format_rounded(const char *column, double value, char *buf, size_t size)
-{
-    if (ends_with(column, "_s") || strcmp(column, "seconds") == 0)
-        sqlite3_snprintf((int)size, buf, "%.3f", value);
-    else if (ends_with(column, "pct"))
-        sqlite3_snprintf((int)size, buf, "%.2f", value);
-    else
-        format_real(value, buf, size);
-}
-
-/* --- table and markdown: all cells are needed to know the widths --- */
-
-typedef struct cell {
-    size_t at, len, width;
-} cell;
-
-typedef struct grid {
-    pr_buffer text;
-    cell *cells; /* row by row; the names of the columns first */
-    size_t n_cells, cap_cells;
-    size_t n_columns;
-    size_t depth, function; /* columns; n_columns: there is none */
-} grid;
-
-static void
-append_indent(const q_result *result, pr_buffer *text, size_t depth_column)
-{
-    q_value depth = q_result_value(result, depth_column);
-    int64_t levels = depth.type == Q_INTEGER ? depth.integer : 0;
-    if (levels > MAX_INDENT)
-        levels = MAX_INDENT;
-    for (int64_t i = 0; i < levels; i++)
-        pr_buffer_puts(text, "  ");
-}
-
-static void
-append_text(pr_buffer *text, const char *at, size_t len, q_format format)
-{
-    if (format == Q_MARKDOWN)
-        pr_quote_markdown(text, at, len);
-    else
-        pr_quote_terminal(text, at, len);
-}
-
-static void
-append_value(pr_buffer *text, const char *column, const q_value *v,
-             q_format format)
-{
-    char number[64];
-    switch (v->type) {
-    case Q_TEXT:
-        append_text(text, v->text, v->len, format);
-        break;
-    case Q_INTEGER:
-        pr_buffer_i64(text, v->integer);
-        break;
-    case Q_REAL:
-        format_rounded(column, v->real, number, sizeof number);
-        pr_buffer_puts(text, number);
-        break;
-    case Q_NULL:
-        pr_buffer_puts(text, format == Q_TABLE ? "-" : "");
-        break;
-    }
-}
-
-/* The cell is what was appended since `at`. */
-static bool
-close_cell(grid *g, size_t at)
-{
-    if (g->text.failed ||
-        !pr_grow(&g->cells, &g->cap_cells, g->n_cells + 1, sizeof *g->cells))
-        return false;
-    size_t len = g->text.len - at;
-    size_t width = len ? pr_terminal_width(g->text.at + at, len) : 0;
-    g->cells[g->n_cells++] = (cell){at, len, width};
-    return true;
-}
-
-static bool
-add_names(grid *g, const q_result *result, q_format format)
-{
-    for (size_t i = 0; i < g->n_columns; i++) {
-        const char *name = q_result_name(result, i);
-        size_t at = g->text.len;
-        append_text(&g->text, name, strlen(name), format);
-        if (!close_cell(g, at))
-            return false;
-        if (strcmp(name, "depth") == 0)
-            g->depth = i;
-        if (strcmp(name, "function") == 0)
-            g->function = i;
-    }
-    return true;
-}
-
-static bool
-add_row(grid *g, const q_result *result, q_format format, bool *is_text)
-{
-    for (size_t i = 0; i < g->n_columns; i++) {
-        q_value v = q_result_value(result, i);
-        size_t at = g->text.len;
-        is_text[i] |= v.type == Q_TEXT;
-        if (i == g->function && g->depth < g->n_columns && format == Q_TABLE)
-            append_indent(result, &g->text, g->depth);
-        append_value(&g->text, q_result_name(result, i), &v, format);
-        if (!close_cell(g, at))
-            return false;
-    }
-    return true;
-}
-
-static void
-write_spaces(FILE *out, size_t n)
-{
-    for (; n > 0; n--)
-        putc(' ', out);
-}
-
-static void
-write_table(const grid *g, const bool *is_text, const size_t *width, FILE *out)
-{
-    for (size_t i = 0; i < g->n_cells; i++) {
-        const cell *c = &g->cells[i];
-        size_t column = i % g->n_columns;
-        bool is_last = column + 1 == g->n_columns;
-        size_t pad = width[column] - c->width;
-        if (!is_text[column])
-            write_spaces(out, pad);
-        fwrite(g->text.at + c->at, 1, c->len, out);
-        if (is_text[column] && !is_last)
-            write_spaces(out, pad);
-        fputs(is_last ? "\n" : "  ", out);
-    }
-}
-
-static void
-write_markdown(const grid *g, const bool *is_text, FILE *out)
-{
-    for (size_t i = 0; i < g->n_cells; i++) {
-        const cell *c = &g->cells[i];
-        fputs(i % g->n_columns ? " | " : "| ", out);
-        fwrite(g->text.at + c->at, 1, c->len, out);
-        if ((i + 1) % g->n_columns)
-            continue;
-        fputs(" |\n", out);
-        if (i + 1 != g->n_columns)
-            continue;
-        for (size_t k = 0; k < g->n_columns; k++)
-            fputs(is_text[k] ? "| --- " : "| ---: ", out);
-        fputs("|\n", out);
-    }
-}
-
-static void
-write_title(const q_result *result, q_format format, FILE *out)
-{
-    const char *title = q_result_title(result);
-    pr_buffer text = {0};
-    append_text(&text, title, strlen(title), format);
-    if (text.len) {
-        fwrite(text.at, 1, text.len, out);
-        fputs("\n\n", out);
-    }
-    pr_buffer_release(&text);
-}
-
-static pr_code
-write_grid(q_result *result, const grid *g, const bool *is_text,
-           q_format format, FILE *out, pr_err *err)
-{
-    size_t *width = calloc(g->n_columns + 1, sizeof *width);
-    if (!width)
-        return pr_no_memory(err);
-    for (size_t i = 0; i < g->n_cells; i++)
-        if (g->cells[i].width > width[i % g->n_columns])
-            width[i % g->n_columns] = g->cells[i].width;
-    write_title(result, format, out);
-    if (format == Q_MARKDOWN)
-        write_markdown(g, is_text, out);
-    else
-        write_table(g, is_text, width, out);
-    free(width);
-    return PR_OK;
-}
-
-static pr_code
-render_grid(q_result *result, q_format format, FILE *out, pr_err *err)
-{
-    size_t n = q_result_columns(result);
-    grid g = {.n_columns = n, .depth = n, .function = n};
-    bool *is_text = calloc(n + 1, sizeof *is_text);
-    pr_code rc =
-        is_text && add_names(&g, result, format) ? PR_OK : pr_no_memory(err);
-    while (rc == PR_OK && (rc = q_result_next(result, err)) == PR_OK)
-        if (!add_row(&g, result, format, is_text))
-            rc = pr_no_memory(err);
-    if (rc == PR_END)
-        rc = write_grid(result, &g, is_text, format, out, err);
-    free(is_text);
-    free(g.cells);
-    pr_buffer_release(&g.text);
-    return rc;
-}
-
 /* --- csv --- */
 
 static void
-write_csv_text(const char *at, size_t len, pr_buffer *scratch, FILE *out)
+write_csv_text(const char *text, size_t len, FILE *out)
 {
-    pr_buffer_reset(scratch);
-    pr_quote_csv(scratch, at, len);
-    fwrite(scratch->at, 1, scratch->len, out);
+    bool quote = false;
+    for (size_t i = 0; i < len && !quote; i++)
+        quote = strchr(",\"\r\n", text[i]) != NULL;
+    if (!quote) {
+        fwrite(text, 1, len, out);
+        return;
+    }
+    putc('"', out);
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '"')
+            putc('"', out);
+        putc(text[i], out);
+    }
+    putc('"', out);
 }
 
 static void
-write_csv_value(const q_value *v, pr_buffer *scratch, FILE *out)
+write_csv_value(const q_value *v, FILE *out)
 {
     char number[64];
     switch (v->type) {
@@ -262,7 +54,7 @@ write_csv_value(const q_value *v, pr_buffer *scratch, FILE *out)
         fputs(number, out);
         break;
     case Q_TEXT:
-        write_csv_text(v->text, v->len, scratch, out);
+        write_csv_text(v->text, v->len, out);
         break;
     }
 }
@@ -271,25 +63,43 @@ static pr_code
 render_csv(q_result *result, FILE *out, pr_err *err)
 {
     size_t n = q_result_columns(result);
-    pr_buffer scratch = {0};
     for (size_t i = 0; i < n; i++) {
         const char *name = q_result_name(result, i);
-        write_csv_text(name, strlen(name), &scratch, out);
+        write_csv_text(name, strlen(name), out);
         putc(i + 1 < n ? ',' : '\n', out);
     }
     pr_code rc;
     while ((rc = q_result_next(result, err)) == PR_OK)
         for (size_t i = 0; i < n; i++) {
             q_value v = q_result_value(result, i);
-            write_csv_value(&v, &scratch, out);
+            write_csv_value(&v, out);
             putc(i + 1 < n ? ',' : '\n', out);
         }
-    rc = rc != PR_END ? rc : scratch.failed ? pr_no_memory(err) : PR_OK;
-    pr_buffer_release(&scratch);
-    return rc;
+    return rc == PR_END ? PR_OK : rc;
 }
 
 /* --- json --- */
+
+/* Lone surrogates are kept as escapes, bytes that are no UTF-8 are not. */
+static void
+write_json_text(const char *text, size_t len, FILE *out)
+{
+    putc('"', out);
+    for (size_t i = 0; i < len;) {
+        uint32_t c = 0;
+        size_t n = q_utf8_decode(text + i, len - i, &c);
+        if (n == 0)
+            fputs("\\ufffd", out);
+        else if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", (char)c);
+        else if (c < 0x20 || c == 0x7f || (c >= 0xd800 && c < 0xe000))
+            fprintf(out, "\\u%04x", c);
+        else
+            fwrite(text + i, 1, n, out);
+        i += n ? n : 1;
+    }
+    putc('"', out);
+}
 
 static void
 write_json_value(const q_value *v, FILE *out)
@@ -307,9 +117,44 @@ write_json_value(const q_value *v, FILE *out)
         fputs(isfinite(v->real) ? number : "null", out);
         break;
     case Q_TEXT:
-        pr_print_json(out, PR_JSON_SURROGATES, v->text, v->len);
+        write_json_text(v->text, v->len, out);
         break;
     }
+}
+
+static void
+write_json_count(const char *key, int64_t value, FILE *out)
+{
+    if (value < 0)
+        fprintf(out, "\"%s\": null", key);
+    else
+        fprintf(out, "\"%s\": %" PRId64, key, value);
+}
+
+/* What the answer rests on; of SQL nothing is known. */
+static void
+write_json_basis(const q_basis *b, FILE *out)
+{
+    char number[64];
+    if (b->all_samples < 0)
+        return;
+    fputs(",\n", out);
+    write_json_count("samples", b->samples, out);
+    fputs(", ", out);
+    write_json_count("all_samples", b->all_samples, out);
+    fputs(", ", out);
+    write_json_count("ran_samples", b->ran, out);
+    fputs(", \"seconds\": ", out);
+    format_real(b->seconds, number, sizeof number);
+    fputs(b->seconds < 0 ? "null" : number, out);
+    fputs(",\n\"quality\": {", out);
+    write_json_count("proven", b->proven, out);
+    fputs(", ", out);
+    write_json_count("unproven", b->unproven, out);
+    fputs(", ", out);
+    write_json_count("lost", b->lost, out);
+    format_real(b->unobserved_s, number, sizeof number);
+    fprintf(out, ", \"unobserved_s\": %s}", number);
 }
 
 /* Rows are arrays, not objects: two columns of one name are legal. */
@@ -319,12 +164,13 @@ render_json(q_result *result, FILE *out, pr_err *err)
     size_t n = q_result_columns(result);
     const char *title = q_result_title(result);
     fputs("{\"title\": ", out);
-    pr_print_json(out, PR_JSON_SURROGATES, title, strlen(title));
+    write_json_text(title, strlen(title), out);
+    write_json_basis(q_result_basis(result), out);
     fputs(",\n\"columns\": [", out);
     for (size_t i = 0; i < n; i++) {
         const char *name = q_result_name(result, i);
         fputs(i ? ", " : "", out);
-        pr_print_json(out, PR_JSON_SURROGATES, name, strlen(name));
+        write_json_text(name, strlen(name), out);
     }
     fputs("],\n\"rows\": [", out);
     pr_code rc;
@@ -344,11 +190,12 @@ render_json(q_result *result, FILE *out, pr_err *err)
 }
 
 pr_code
-q_render(q_result *result, q_format format, FILE *out, pr_err *err)
+q_render(q_result *result, const q_look *look, FILE *out, pr_err *err)
 {
-    pr_code rc = format == Q_CSV    ? render_csv(result, out, err)
-                 : format == Q_JSON ? render_json(result, out, err)
-                                    : render_grid(result, format, out, err);
+    pr_code rc = look->format == Q_CSV ? render_csv(result, out, err)
+                 : look->format == Q_JSON
+                     ? render_json(result, out, err)
+                     : q_render_table(result, look, out, err);
     if (rc == PR_OK && ferror(out))
         rc = PR_FAIL(err, PR_IO, "cannot write the answer");
     return rc;
@@ -357,15 +204,15 @@ q_render(q_result *result, q_format format, FILE *out, pr_err *err)
 void
 q_render_fault(const char *query, uint64_t at, FILE *out)
 {
-    pr_buffer text = {0};
+    q_text text = {0};
     size_t len = strlen(query);
     size_t before = at < len ? (size_t)at : len;
-    pr_quote_terminal(&text, query, before);
-    size_t width = text.len ? pr_terminal_width(text.at, text.len) : 0;
-    fputs("  ", out);
-    pr_print_terminal(out, query, len);
-    fputc('\n', out);
-    write_spaces(out, width + 2);
-    fputs("^\n", out);
-    pr_buffer_release(&text);
+    bool done = q_text_append_name(&text, query, before);
+    size_t width = text.width;
+    done = done && q_text_append_name(&text, query + before, len - before);
+    if (done) {
+        fprintf(out, "  %s\n", text.len ? text.bytes : "");
+        fprintf(out, "%*s^\n", (int)width + 2, "");
+    }
+    q_text_release(&text);
 }

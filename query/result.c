@@ -3,10 +3,7 @@
  */
 #include "query/result.h"
 
-#include <base/array.h>
-#include <pyrec/error.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <base/base.h>
 #include <stdlib.h>
 
 struct q_result {
@@ -14,6 +11,7 @@ struct q_result {
     sqlite3_stmt *stmt;
     char *table;
     char *title;
+    q_basis basis;
     q_value *row;
     size_t n_columns;
     char *hex; /* the row's blobs as text */
@@ -27,11 +25,15 @@ drop_table(q_database *database, const char *table)
 {
     if (!table)
         return;
-    char *sql = sqlite3_mprintf("DROP TABLE IF EXISTS %s", table);
+    static const char *const texts[] = {"DROP TABLE IF EXISTS %s",
+                                        "DROP TABLE IF EXISTS %s_source"};
     q_database_begin(database); /* a question out of steps still tidies up */
-    if (sql)
-        q_database_exec(database, sql, NULL);
-    sqlite3_free(sql);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *sql = sqlite3_mprintf(texts[i], table);
+        if (sql)
+            q_database_exec(database, sql, NULL);
+        sqlite3_free(sql);
+    }
 }
 
 pr_code
@@ -54,6 +56,7 @@ q_result_new(q_database *database, sqlite3_stmt *stmt, char *table,
                          .table = table,
                          .row = row,
                          .n_columns = n,
+                         .basis = {-1, -1, -1, -1, -1, -1, -1, 0},
                          .guarded = guarded};
     *ret = result;
     return PR_OK;
@@ -63,6 +66,18 @@ void
 q_result_set_title(q_result *result, char *title)
 {
     result->title = title;
+}
+
+void
+q_result_set_basis(q_result *result, const q_basis *basis)
+{
+    result->basis = *basis;
+}
+
+const q_basis *
+q_result_basis(const q_result *result)
+{
+    return &result->basis;
 }
 
 size_t
@@ -86,7 +101,7 @@ q_result_title(const q_result *result)
     return result->title ? result->title : "";
 }
 
-/* Blobs are told in hexadecimal: a q_value is text for people and files. */
+/* Blobs become hexadecimal: a q_value is text for people and files. */
 static bool
 write_hex(q_result *result, size_t *at, const unsigned char *bytes, size_t n)
 {

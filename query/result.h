@@ -14,5 +14,6 @@ pr_code q_result_new(q_database *database, sqlite3_stmt *stmt, char *table,
 
 /* Takes over `title`, from sqlite3_mprintf(). */
 void q_result_set_title(q_result *result, char *title);
+void q_result_set_basis(q_result *result, const q_basis *basis);
 
 #endif

@@ -7,14 +7,11 @@
  */
 #include "recorder/queue.h"
 
-#include <base/array.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum {

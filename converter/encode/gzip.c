@@ -7,10 +7,8 @@
  */
 #include "converter/encode/gzip.h"
 
-#include <base/array.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 enum {

@@ -8,9 +8,7 @@
 #ifndef CONVERTER_ENCODE_GZIP_H
 #define CONVERTER_ENCODE_GZIP_H
 
-#include <pyrec/error.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <base/base.h>
 
 typedef struct conv_gzip conv_gzip;
 

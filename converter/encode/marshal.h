@@ -8,12 +8,11 @@
 #define CONVERTER_ENCODE_MARSHAL_H
 
 #include "converter/encode/outfile.h"
-
-#include <base/buffer.h>
+#include "converter/encode/text.h"
 
 typedef struct conv_marshal {
     conv_outfile *out;
-    pr_buffer text; /* scratch; its count of changed names is the emitter's */
+    conv_text text; /* scratch; its count of changed names is the emitter's */
     uint32_t n_refs;
     bool failed; /* a name too long for the format, or no memory */
 } conv_marshal;

@@ -8,7 +8,6 @@
 #include "converter/filter/stages.h"
 
 #include <base/intern.h>
-#include <string.h>
 
 #include <stdlib.h>
 

@@ -4,7 +4,6 @@
 #include "converter/input/merge.h"
 
 #include <base/intern.h>
-#include <string.h>
 
 #include <inttypes.h>
 #include <stdlib.h>

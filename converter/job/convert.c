@@ -2,10 +2,10 @@
  * convert.c - from files to a target: the sinks between, the output around.
  */
 #include <pyrec/convert.h>
-#include <string.h>
 
 #include "converter/filter/chain.h"
 #include "converter/input/source.h"
+#include "converter/tables/tables.h"
 #include "converter/target/sqlite.h"
 #include "converter/target/table.h"
 
@@ -315,6 +315,82 @@ write_sink(conv_sources *sources, const conv_target *target, conv_job *job,
     return rc;
 }
 
+/* ---- a database of many profiles ---- */
+
+/* One input of a database; codes as build_model(). */
+static pr_code
+add_profile(conv_tables *tables, const char *input, conv_job *job,
+            conv_report *report, pr_err *err)
+{
+    conv_sources *sources;
+    conv_model *model = NULL;
+    bool added;
+    pr_code rc = conv_sources_open(&input, 1, &sources, err);
+    if (rc != PR_OK)
+        return rc;
+    conv_filtered filtered = {{0}};
+    pr_code had =
+        build_model(sources, &conv_sqlite, job, &filtered, &model, err);
+    conv_sources_free(sources);
+    if (!model)
+        return had;
+    memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
+    pr_err later = PR_ERR_INIT;
+    rc = conv_tables_add(tables, model, input, &added, &job->names_changed,
+                         &later);
+    report->delivered = 1;
+    report->samples += model->samples;
+    report->unobserved_us += model->unobserved_us;
+    conv_model_free(model);
+    return then(had, rc, err, &later);
+}
+
+/* Each input is a profile of its own.  What is missing in one is said of the
+ * first such one, and keeps none of the others out. */
+static pr_code
+fill_database(sqlite3 *database, const char *const *input, size_t n,
+              conv_job *job, conv_report *report, pr_err *err)
+{
+    conv_tables tables;
+    pr_code had = PR_OK;
+    pr_code rc = conv_tables_begin(database, &tables, err);
+    if (rc != PR_OK)
+        return rc;
+    for (size_t i = 0; i < n && rc == PR_OK; i++) {
+        pr_err one = PR_ERR_INIT;
+        rc = add_profile(&tables, input[i], job, report, &one);
+        if (rc == PR_OK)
+            continue;
+        bool goes_on = is_delivered(rc);
+        if (err && (had == PR_OK || !goes_on))
+            *err = one;
+        if (goes_on) {
+            had = rc;
+            rc = PR_OK;
+        }
+    }
+    pr_err later = PR_ERR_INIT;
+    pr_code ended = conv_tables_end(&tables, rc == PR_OK, &later);
+    if (rc != PR_OK)
+        return rc;
+    report->names_changed = job->names_changed;
+    return then(had, ended, err, &later);
+}
+
+static pr_code
+write_database(const char *const *input, size_t n, conv_job *job,
+               conv_report *report, pr_err *err)
+{
+    sqlite3 *database;
+    pr_code rc = conv_sqlite_open(conv_out_path(job->out), &database, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = fill_database(database, input, n, job, report, err);
+    if (sqlite3_close(database) != SQLITE_OK && rc == PR_OK)
+        rc = PR_FAIL(err, PR_IO, "cannot close the database");
+    return rc;
+}
+
 /* ---- interface ---- */
 
 /* An input stays as it is, even with force. */
@@ -356,6 +432,22 @@ end_output(pr_code rc, const char *output, conv_job *job, conv_report *report,
     return then(rc, committed, err, &later);
 }
 
+static pr_code
+write_output(const conv_target *target, conv_sources *sources,
+             const char *const *input, size_t n, const char *output,
+             conv_job *job, conv_report *report, pr_err *err)
+{
+    pr_code rc = PR_OK;
+    if (target == &conv_sqlite)
+        return write_database(input, n, job, report, err);
+    if (!target->by_path && (target->is_gzip || is_gzip_name(output)))
+        rc = conv_out_compress(job->out, job->opts->jobs - 1, err);
+    if (rc != PR_OK)
+        return rc;
+    return (target->open ? write_sink : write_model)(sources, target, job,
+                                                     report, err);
+}
+
 pr_code
 conv_run(const char *const *input, size_t n, const char *target_name,
          const char *output, const conv_opts *opts, conv_report *ret,
@@ -372,54 +464,39 @@ conv_run(const char *const *input, size_t n, const char *target_name,
         rc = plan_job(target, opts, input[0], &job, err);
     if (rc == PR_OK)
         rc = refuse_input(input, n, output, err);
-    if (rc == PR_OK)
-        rc = conv_sources_open(input, n, &sources, err);
+    if (rc == PR_OK) /* the profiles of a database are not merged */
+        rc = conv_sources_open(input, target == &conv_sqlite ? 1 : n, &sources,
+                               err);
     if (rc != PR_OK)
         return rc;
     rc = conv_out_open(output, opts->force, target->by_path, &opts->unfinished,
                        &job.out, err);
-    if (rc != PR_OK) {
-        conv_sources_free(sources);
-        return rc;
+    if (rc == PR_OK) {
+        rc =
+            write_output(target, sources, input, n, output, &job, &report, err);
+        rc = end_output(rc, output, &job, &report, ret, err);
     }
-    if (!target->by_path && (target->is_gzip || is_gzip_name(output)))
-        rc = conv_out_compress(job.out, opts->jobs - 1, err);
-    if (rc == PR_OK)
-        rc = (target->open ? write_sink : write_model)(sources, target, &job,
-                                                       &report, err);
     conv_sources_free(sources);
-    return end_output(rc, output, &job, &report, ret, err);
+    return rc;
 }
 
 pr_code
-conv_to_memory(const char *input, const conv_opts *opts, sqlite3 **ret,
-               pr_err *err)
+conv_to_memory(const char *const *input, size_t n, const conv_opts *opts,
+               sqlite3 **ret, pr_err *err)
 {
-    conv_sources *sources;
-    conv_model *model = NULL;
     conv_job job;
-    pr_code rc = plan_job(&conv_sqlite, opts, input, &job, err);
-    if (rc == PR_OK)
-        rc = conv_sources_open(&input, 1, &sources, err);
+    conv_report report = {.delivered = 0};
+    sqlite3 *database = NULL;
+    pr_code rc = plan_job(&conv_sqlite, opts, input[0], &job, err);
     if (rc != PR_OK)
         return rc;
-    conv_filtered filtered = {{0}};
-    pr_code had =
-        build_model(sources, &conv_sqlite, &job, &filtered, &model, err);
-    conv_sources_free(sources);
-    if (!model)
-        return had;
-    job.model = model;
-    sqlite3 *database = NULL;
-    pr_err later = PR_ERR_INIT;
     if (sqlite3_open(":memory:", &database) == SQLITE_OK)
-        rc = conv_sqlite_fill(database, &job, &later);
+        rc = fill_database(database, input, n, &job, &report, err);
     else
-        rc = pr_no_memory(&later);
-    conv_model_free(model);
-    if (rc == PR_OK)
+        rc = pr_no_memory(err);
+    if (is_delivered(rc) && report.delivered)
         *ret = database;
     else
         sqlite3_close(database);
-    return then(had, rc, err, &later);
+    return rc;
 }

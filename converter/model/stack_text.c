@@ -3,8 +3,6 @@
  */
 #include "converter/model/stack_text.h"
 
-#include <base/array.h>
-#include <base/buffer.h>
 #include <stdlib.h>
 
 /* Cut the path back to what it shares with that of `node`; the rest goes to
@@ -52,7 +50,7 @@ conv_stack_text_set(conv_stack_text *trail, uint32_t node, pr_err *err)
 void
 conv_stack_text_release(conv_stack_text *trail)
 {
-    pr_buffer_release(&trail->text);
+    conv_text_release(&trail->text);
     pr_list_release(&trail->path);
     pr_list_release(&trail->pending);
     free(trail->end);

@@ -5,7 +5,6 @@
 
 #include "converter/tables/row.h"
 
-#include <base/buffer.h>
 #include <inttypes.h>
 #include <stdio.h>
 

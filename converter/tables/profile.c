@@ -7,10 +7,8 @@
 #include "converter/model/enum_names.h"
 #include "converter/tables/row.h"
 
-#include <base/buffer.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- identity ---- */
 
@@ -107,22 +105,30 @@ duration_us(const conv_model *model)
     return end;
 }
 
-/* The bits that any sample has, and those that all have. */
-static void
-status_bits(const conv_model *model, unsigned *ret_any, unsigned *ret_all)
+/* What the statuses of all samples say together. */
+typedef struct states {
+    unsigned any, all; /* bits that some sample has; that each has */
+    uint64_t ran_n, ran_us;
+} states;
+
+static states
+collect_states(const conv_model *model)
 {
-    unsigned any = 0, all = ~0u;
+    states s = {.all = ~0u};
     for (size_t i = 0; i < model->n_threads; i++) {
         conv_cursor cursor;
         conv_model_run run;
         conv_cursor_init(&cursor, &model->threads[i]);
         while (conv_cursor_next(&cursor, &run)) {
-            any |= run.status;
-            all &= run.status;
+            s.any |= run.status;
+            s.all &= run.status;
+            if (run.status & (PR_HAS_GIL | PR_ON_CPU)) {
+                s.ran_n += run.n;
+                s.ran_us += run.weight_us;
+            }
         }
     }
-    *ret_any = any;
-    *ret_all = all;
+    return s;
 }
 
 /* A thread asks for the GIL by a field that PyThreadState has from 3.15 on
@@ -217,10 +223,14 @@ bind_amounts(conv_entry *e, conv_row *row)
     conv_row_unsigned(row, model->weight_us);
     conv_row_unsigned(row, model->unobserved_us);
     bind_stats(row, &model->stats);
-    unsigned any, all;
-    status_bits(model, &any, &all);
-    conv_row_integer(row, model->samples && !(all & PR_CPU_UNKNOWN));
-    conv_row_integer(row, knows_waiting(model, any));
+    states s = collect_states(model);
+    conv_row_unsigned(row, s.ran_n);
+    conv_row_unsigned(row, s.ran_us);
+    /* stacks that were imported have no states */
+    conv_row_integer(row, model->start.python[0] != 0 ||
+                              (s.any & ~(unsigned)PR_MAIN_THREAD));
+    conv_row_integer(row, model->samples && !(s.all & PR_CPU_UNKNOWN));
+    conv_row_integer(row, knows_waiting(model, s.any));
     bool has_nodes = e->index.n > 1;
     conv_row_integer(row, has_nodes ? e->node0 + 1 : CONV_NULL);
     conv_row_integer(row, has_nodes ? e->tables->node : CONV_NULL);
@@ -230,7 +240,7 @@ pr_code
 conv_entry_put_profile(conv_entry *e, pr_err *err)
 {
     conv_row row;
-    pr_code rc = conv_row_open(&row, e->tables->database, "profile", 25, err);
+    pr_code rc = conv_row_open(&row, e->tables->database, "profile", 28, err);
     if (rc == PR_OK) {
         bind_origin(e, &row);
         bind_amounts(e, &row);

@@ -10,7 +10,6 @@
 #include "converter/tables/rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- samples by stack, thread and status ---- */
 

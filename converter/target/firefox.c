@@ -15,11 +15,7 @@
 #include "converter/model/source_path.h"
 #include "converter/model/timeline.h"
 #include "converter/target/table.h"
-#include <base/array.h>
-#include <base/buffer.h>
-#include <base/quote.h>
 #include <pyrec/version.h>
-#include <string.h>
 
 #include <stdlib.h>
 
@@ -696,9 +692,9 @@ static void
 put_thread_head(gecko *g, uint32_t id)
 {
     const conv_thread *thread = &g->model->threads[id];
-    pr_buffer name = {0};
+    conv_text name = {0};
     pr_bytes command;
-    conv_label_thread(&name, PR_QUOTE_UTF8, g->model, id);
+    conv_label_thread(&name, CONV_TEXT_UTF8, g->model, id);
     put_text(g, "processType", "default");
     conv_json_key(&g->json, "processName");
     if (conv_model_meta(g->model, "command", &command))
@@ -719,7 +715,7 @@ put_thread_head(gecko *g, uint32_t id)
     put_text(g, "pid", g->pid);
     put_number(g, "tid", thread->tid);
     g->job->names_changed += name.changed;
-    pr_buffer_release(&name);
+    conv_text_release(&name);
 }
 
 static pr_code

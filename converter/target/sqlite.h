@@ -1,5 +1,5 @@
 /*
- * sqlite.h - the tables of schema.h into an open database.
+ * sqlite.h - the database that a conversion makes.
  */
 #ifndef CONVERTER_TARGET_SQLITE_H
 #define CONVERTER_TARGET_SQLITE_H
@@ -8,7 +8,7 @@
 
 struct sqlite3;
 
-/* The profile of the job into an empty database; on failure there is none. */
-pr_code conv_sqlite_fill(struct sqlite3 *database, conv_job *job, pr_err *err);
+/* Open the output, an empty file that only this program sees. */
+pr_code conv_sqlite_open(const char *path, struct sqlite3 **ret, pr_err *err);
 
 #endif

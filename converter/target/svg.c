@@ -6,21 +6,17 @@
  * first.  What is narrower than NARROWEST is left blank, inside of a frame
  * that has its full width: so all that is drawn is to scale.
  */
+#include "converter/encode/escape.h"
 #include "converter/model/index.h"
 #include "converter/model/label.h"
 #include "converter/model/source_path.h"
 #include "converter/target/table.h"
 
-#include <base/array.h>
-#include <base/buffer.h>
-#include <base/hash.h>
-#include <base/quote.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     WIDTH = 1200,
@@ -49,16 +45,16 @@ typedef struct picture {
     uint64_t whole;  /* weight of all */
     box *stack;      /* to be drawn */
     size_t n_stack, cap_stack;
-    pr_buffer body, name;
+    conv_text body, name;
     uint32_t rows, too_deep;
     uint64_t too_narrow; /* weight that is not drawn */
 } picture;
 
-static void put(pr_buffer *, const char *, ...)
+static void put(conv_text *, const char *, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void
-put(pr_buffer *text, const char *format, ...)
+put(conv_text *text, const char *format, ...)
 {
     char line[512];
     va_list args;
@@ -66,7 +62,7 @@ put(pr_buffer *text, const char *format, ...)
     int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (n > 0)
-        pr_buffer_append(text, line,
+        conv_text_append(text, line,
                          (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
@@ -128,15 +124,15 @@ put_letters(picture *p, pr_bytes name, double x, double y, double width)
                 n--;
             while (n && ((unsigned char)name.at[n] & 0xc0) == 0x80);
     put(&p->body, "<text x=\"%.1f\" y=\"%.1f\">", x + 2, y + ROW - 5);
-    pr_quote_xml(&p->body, name.at, n);
+    conv_escape_xml(&p->body, name.at, n);
     put(&p->body, cut ? "..</text>" : "</text>");
 }
 
 static void
 begin_box(picture *p, pr_bytes title, uint64_t weight)
 {
-    pr_buffer_puts(&p->body, "<g><title>");
-    pr_quote_xml(&p->body, title.at, title.len);
+    conv_text_puts(&p->body, "<g><title>");
+    conv_escape_xml(&p->body, title.at, title.len);
     put(&p->body, "\n%.3f s, %.2f %%</title>", (double)weight / 1e6,
         100.0 * (double)weight / (double)p->whole);
 }
@@ -158,14 +154,14 @@ draw_box(picture *p, const box *b)
     pr_bytes name =
         pr_strings_get(&m->strings, conv_model_function(m, function)->name);
     double y = HEAD + (double)b->row * ROW, width = pixels(p, b->weight);
-    pr_buffer_reset(&p->name);
-    conv_label_frame(&p->name, PR_QUOTE_LINE, m, frame);
+    conv_text_reset(&p->name);
+    conv_label_frame(&p->name, CONV_TEXT_LINE, m, frame);
     begin_box(p, (pr_bytes){p->name.at, p->name.len}, b->weight);
     put_rect(p, b->x, y, width);
     put_fill(p, function);
-    pr_buffer_puts(&p->body, "\"/>");
+    conv_text_puts(&p->body, "\"/>");
     put_letters(p, name, b->x, y, width);
-    pr_buffer_puts(&p->body, "</g>\n");
+    conv_text_puts(&p->body, "</g>\n");
     if (b->row + 1 > p->rows)
         p->rows = b->row + 1;
 }
@@ -256,9 +252,9 @@ draw_group(picture *p, pr_bytes title, double *x, pr_err *err)
     }
     begin_box(p, title, root.weight);
     put_rect(p, root.x, HEAD, width);
-    pr_buffer_puts(&p->body, "hsl(0,0%,80%)\"/>");
+    conv_text_puts(&p->body, "hsl(0,0%,80%)\"/>");
     put_letters(p, title, root.x, HEAD, width);
-    pr_buffer_puts(&p->body, "</g>\n");
+    conv_text_puts(&p->body, "</g>\n");
     if (p->rows == 0)
         p->rows = 1;
     return draw_tree(p, &root, err);
@@ -281,7 +277,7 @@ compare_ranks(const void *a_rank, const void *b_rank)
 static pr_code
 draw_threads(picture *p, const rank *ranks, size_t n, pr_err *err)
 {
-    pr_buffer title = {0};
+    conv_text title = {0};
     double x = MARGIN;
     pr_code rc = PR_OK;
     size_t own = n > THREADS_MAX ? THREADS_MAX - 1 : n;
@@ -289,12 +285,13 @@ draw_threads(picture *p, const rank *ranks, size_t n, pr_err *err)
         add_thread(p, ranks[i].thread);
         if (i >= own && i + 1 < n)
             continue; /* more to come into the last group */
-        pr_buffer_reset(&title);
+        conv_text_reset(&title);
         if (i < own) {
-            conv_label_thread(&title, PR_QUOTE_LINE, p->model, ranks[i].thread);
+            conv_label_thread(&title, CONV_TEXT_LINE, p->model,
+                              ranks[i].thread);
         } else {
-            pr_buffer_u64(&title, n - own);
-            pr_buffer_puts(&title, " other threads");
+            conv_text_u64(&title, n - own);
+            conv_text_puts(&title, " other threads");
         }
         rc = title.failed
                  ? pr_no_memory(err)
@@ -302,7 +299,7 @@ draw_threads(picture *p, const rank *ranks, size_t n, pr_err *err)
         memset(p->below, 0, p->index.n * sizeof *p->below);
     }
     p->job->names_changed += title.changed;
-    pr_buffer_release(&title);
+    conv_text_release(&title);
     return rc;
 }
 
@@ -329,12 +326,12 @@ draw(picture *p, pr_err *err)
 /* ---- the document ---- */
 
 static void
-put_heading(picture *p, pr_buffer *head)
+put_heading(picture *p, conv_text *head)
 {
     pr_bytes source = {p->job->source, strlen(p->job->source)};
     source = conv_path_base(source);
     put(head, "<text x=\"%d\" y=\"20\" font-size=\"15\">", MARGIN);
-    pr_quote_xml(head, source.at, source.len);
+    conv_escape_xml(head, source.at, source.len);
     put(head,
         "</text>\n<text x=\"%d\" y=\"38\">%" PRIu64
         " samples, %.3f s of all threads",
@@ -347,13 +344,13 @@ put_heading(picture *p, pr_buffer *head)
             NARROWEST);
     if (p->too_deep)
         put(head, "; nor are those deeper than %d", ROWS_MAX);
-    pr_buffer_puts(head, "</text>\n");
+    conv_text_puts(head, "</text>\n");
 }
 
 static void
 put_document(picture *p)
 {
-    pr_buffer head = {0};
+    conv_text head = {0};
     int height = HEAD + (int)p->rows * ROW + MARGIN;
     put(&head,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -367,7 +364,7 @@ put_document(picture *p)
     conv_out_write(p->job->out, head.at, head.len);
     conv_out_write(p->job->out, p->body.at, p->body.len);
     conv_out_puts(p->job->out, "</svg>\n");
-    pr_buffer_release(&head);
+    conv_text_release(&head);
 }
 
 static pr_code
@@ -386,8 +383,8 @@ write_svg(conv_job *job, pr_err *err)
     }
     job->names_changed += p.body.changed + p.name.changed;
     conv_index_release(&p.index);
-    pr_buffer_release(&p.body);
-    pr_buffer_release(&p.name);
+    conv_text_release(&p.body);
+    conv_text_release(&p.name);
     free(p.below);
     free(p.stack);
     return rc;

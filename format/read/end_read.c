@@ -4,7 +4,6 @@
 #include "format/read/end_read.h"
 #include "format/limits.h"
 
-#include <base/hash.h>
 #include <stdlib.h>
 
 void

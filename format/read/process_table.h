@@ -5,12 +5,8 @@
 #ifndef FORMAT_READ_PROCESS_TABLE_H
 #define FORMAT_READ_PROCESS_TABLE_H
 
-#include <base/hash_table.h>
-#include <pyrec/error.h>
+#include <base/base.h>
 #include <pyrec/profile.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 typedef struct pf_process {
     uint32_t file_index;  /* in the file */

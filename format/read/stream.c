@@ -5,9 +5,7 @@
 #include "format/limits.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
 struct pf_stream {

@@ -6,7 +6,6 @@
 #define FORMAT_WRITE_END_WRITE_H
 
 #include "format/write/checkpoint_pending.h"
-#include <pyrec/error.h>
 #include <pyrec/profile.h>
 
 /* The whole profile, at its end. */

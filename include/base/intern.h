@@ -7,10 +7,7 @@
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
-#include <base/array.h>
-#include <base/hash.h>
-#include <base/hash_table.h>
-#include <pyrec/error.h>
+#include <base/base.h>
 
 typedef struct pr_bytes {
     const char *at; /* not terminated; valid until the next add */

@@ -129,10 +129,11 @@ pr_code conv_run(const char *const *input, size_t n, const char *target,
                  const char *output, const conv_opts *opts, conv_report *ret,
                  pr_err *err);
 
-/* The tables of schema.h of one file, in a database in memory that the caller
- * closes.  Codes as conv_run(). */
-pr_code conv_to_memory(const char *input, const conv_opts *opts,
-                       struct sqlite3 **ret, pr_err *err);
+/* The tables of schema.h of n files, each a profile of its own, in a database
+ * in memory that the caller closes.  Codes as conv_run(). */
+pr_code conv_to_memory(const char *const *input, size_t n,
+                       const conv_opts *opts, struct sqlite3 **ret,
+                       pr_err *err);
 
 #ifdef __cplusplus
 }

@@ -24,10 +24,20 @@ typedef struct q_value {
 } q_value;
 
 /* Open a database of schema.h, read-only, or a profile file, which is
- * converted into memory.  PR_FOREIGN for anything else, PR_NEWER for a newer
- * schema; PR_CUT or PR_DAMAGED with *ret set: the profile was partly had. */
+ * converted into memory; or several profiles, or folders of them, each a
+ * profile of its own.  PR_FOREIGN for anything else, PR_NEWER for a schema of
+ * another version; PR_CUT or PR_DAMAGED with *ret set: a part was had. */
 pr_code q_open(const char *path, q_database **ret, pr_err *err);
+pr_code q_open_all(const char *const *path, size_t n, q_database **ret,
+                   pr_err *err);
 void q_close(q_database *database); /* takes NULL */
+
+/* From any thread or a signal handler: the question that runs ends soon with
+ * PR_LIMIT. */
+void q_interrupt(q_database *database);
+
+/* summary tells all that the recorders noted, too. */
+void q_tell_all(q_database *database, int all);
 
 /* Run a query text ("top 20 by self").  PR_USAGE with the column of the fault
  * in err->offset; PR_NAME with the candidates in the hint. */
@@ -39,11 +49,31 @@ pr_code q_run(q_database *database, const char *query, q_result **ret,
 pr_code q_run_sql(q_database *database, const char *sql, q_result **ret,
                   pr_err *err);
 
+/* What an answer rests on.  A count that the profile does not know is -1. */
+typedef struct q_basis {
+    int64_t samples, all_samples; /* looked at; in the database */
+    double seconds;               /* what those looked at stand for; < 0: the
+                                   * question is not about samples */
+    int64_t ran;                  /* of them: held the GIL or were on a CPU */
+    int64_t proven, unproven, lost;
+    double unobserved_s; /* time that no sample stands for */
+} q_basis;
+const q_basis *q_result_basis(const q_result *result);
+
 /* Shape of the result. */
 size_t q_result_columns(const q_result *result);
 const char *q_result_name(const q_result *result, size_t column);
-/* One line that says what was asked of what, or "" (SQL). */
+/* The query, or "" (SQL). */
 const char *q_result_title(const q_result *result);
+
+/* The stacks of the samples that a query is about, whatever its verb, as the
+ * tree of their functions: each call tells one stack that samples ended in,
+ * names from the outermost in. */
+typedef void (*q_stack_fn)(void *context, const char *const *name,
+                           const char *const *file, size_t depth,
+                           int64_t samples, int64_t us);
+pr_code q_run_stacks(q_database *database, const char *query, q_stack_fn tell,
+                     void *context, pr_err *err);
 
 /* PR_OK and the next row; PR_END after the last. */
 pr_code q_result_next(q_result *result, pr_err *err);

@@ -21,7 +21,9 @@
     " interval_us INTEGER NOT NULL, duration_us INTEGER NOT NULL,"             \
     " samples INTEGER NOT NULL, weight_us INTEGER NOT NULL,"                   \
     " unobserved_us INTEGER NOT NULL, rate_hz REAL, error_percent REAL,"       \
-    " missed_percent REAL, knows_cpu INTEGER NOT NULL,"                        \
+    " missed_percent REAL, ran_n INTEGER NOT NULL,"                            \
+    " ran_us INTEGER NOT NULL, knows_ran INTEGER NOT NULL,"                    \
+    " knows_cpu INTEGER NOT NULL,"                                             \
     " knows_waiting INTEGER NOT NULL, first_node INTEGER,"                     \
     " last_node INTEGER);",                                                    \
         "CREATE TABLE label(profile_id INTEGER NOT NULL, key TEXT NOT NULL,"   \

@@ -3,7 +3,6 @@
  */
 #include "recorder/cpython/data_stack.h"
 
-#include <base/array.h>
 #include <stdlib.h>
 
 enum {

@@ -7,7 +7,6 @@
  */
 #include "recorder/cpython/linetable.h"
 
-#include <base/array.h>
 #include <pyrec/profile.h>
 #include <stdlib.h>
 

@@ -8,10 +8,7 @@
 #ifndef RECORDER_CPYTHON_LINETABLE_H
 #define RECORDER_CPYTHON_LINETABLE_H
 
-#include <pyrec/error.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <base/base.h>
 
 typedef struct rec_place {
     int32_t line; /* PR_NO_LINE: this instruction belongs to no line */

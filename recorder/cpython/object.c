@@ -3,7 +3,6 @@
  */
 #include "recorder/cpython/object.h"
 
-#include <base/array.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
  */
 #include "recorder/cpython/read_batch.h"
 
-#include <base/array.h>
 #include <errno.h>
 #include <stdlib.h>
 

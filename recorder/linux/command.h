@@ -4,8 +4,7 @@
 #ifndef RECORDER_LINUX_COMMAND_H
 #define RECORDER_LINUX_COMMAND_H
 
-#include <pyrec/error.h>
-#include <stdbool.h>
+#include <base/base.h>
 #include <sys/types.h>
 
 /* The status of a command whose status somebody else took. */

@@ -7,9 +7,7 @@
 #ifndef RECORDER_LINUX_ELF_H
 #define RECORDER_LINUX_ELF_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <base/base.h>
 
 typedef struct rec_elf rec_elf; /* opaque */
 

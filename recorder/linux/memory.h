@@ -8,11 +8,7 @@
 #ifndef RECORDER_LINUX_MEMORY_H
 #define RECORDER_LINUX_MEMORY_H
 
-#include <pyrec/error.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include <base/base.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 

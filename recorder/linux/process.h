@@ -4,10 +4,7 @@
 #ifndef RECORDER_LINUX_PROCESS_H
 #define RECORDER_LINUX_PROCESS_H
 
-#include <pyrec/error.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <base/base.h>
 #include <sys/types.h>
 
 typedef struct rec_process {

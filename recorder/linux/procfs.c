@@ -6,13 +6,11 @@
  */
 #include "recorder/linux/procfs.h"
 
-#include <base/array.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {

@@ -23,9 +23,7 @@
 #ifndef RECORDER_LINUX_PTRACE_STOP_H
 #define RECORDER_LINUX_PTRACE_STOP_H
 
-#include <pyrec/error.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <base/base.h>
 #include <sys/types.h>
 
 enum {

@@ -3,7 +3,6 @@
  */
 #include "recorder/sample/gc_watch.h"
 
-#include <base/array.h>
 #include <stdlib.h>
 
 void

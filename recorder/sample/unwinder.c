@@ -1,7 +1,6 @@
 /*
  * unwinder.c - attach, and one tick over all threads (spec/sampling.md).
  */
-#include <base/opts.h>
 #include <pyrec/unwinder.h>
 
 #include "recorder/linux/clock.h"

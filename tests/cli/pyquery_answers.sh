@@ -17,7 +17,7 @@ PRAGMA application_id = 0x50595245;
 PRAGMA user_version = 2;
 INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, 'web1', 'shop', NULL,
     '3.14.2', 'all', 'threads', 'real', NULL, NULL, 1000, 4000, 10, 10000, 0,
-    NULL, NULL, NULL, 1, 0, 1, 3);
+    NULL, NULL, NULL, 5, 5000, 1, 1, 1, 1, 3);
 INSERT INTO process VALUES(1, 1, 7, NULL, 'shop', '3.14.2', 0, 4000);
 INSERT INTO meta VALUES(1, 'host', 'web1');
 INSERT INTO file VALUES
@@ -57,7 +57,7 @@ ends() {
     got=$?
     cat error
     [ $got -eq "$wanted" ] &&
-        [ "$(grep -c '^pyquery: ' error)" -eq 1 ] && [ ! -s told ]
+        [ "$(grep -c '^pyquery: error: ' error)" -eq 1 ] && [ ! -s told ]
     result $? "$name: status $wanted and one line"
 }
 
@@ -67,23 +67,31 @@ PATH=$BIN:$PATH
 
 pyquery run.db "top 20 by total" >told
 same "a question is answered by an aligned table" <<'TEXT'
-top 20 by total: 10 of 10 samples, 0.010 s; recorded: 9 proven, 1 unproven, 2 lost
+top 20 by total: 10 of 10 samples, 0.010 s; 50.0 % ran, 50.0 % waited
+recorded: 9 proven, 1 unproven, 2 lost
 
-self_samples  self_pct  self_s  total_samples  total_pct  total_s  function   line  file
-           0      0.00   0.000             10     100.00    0.010  main          9  /srv/app/shop.py
-           5     50.00   0.005              5      50.00    0.005  Shop.work    19  /srv/app/shop.py
-           5     50.00   0.005              5      50.00    0.005  decode       29  /usr/lib/json/decoder.py
+function     ran   self   total  self s  where
+main        0.0%   0.0%  100.0%   0.000  shop.py:9
+Shop.work  50.0%  50.0%   50.0%   0.005  shop.py:19
+decode      0.0%  50.0%   50.0%   0.005  decoder.py:29
 TEXT
+
+pyquery run.db top 20 by total >one
+pyquery run.db "top 20 by total" | cmp - one
+result $? "the words of a query need no quotes"
+pyquery run.db callers of "Shop.work" where thread = "MainThread" |
+    grep -q "main *Shop.work"
+result $? "a word with its shell's quotes is one word"
 
 pyquery --csv run.db "files by total where main" >told
 same "--csv" <<'TEXT'
-self_samples,self_pct,self_s,total_samples,total_pct,total_s,file,class
-5,100.0,0.005,5,100.0,0.005,/srv/app/shop.py,project
+self_samples,self_pct,self_s,self_ran_pct,self_ran_s,total_samples,total_pct,total_s,total_ran_pct,total_ran_s,file,class
+5,100.0,0.005,100.0,0.005,5,100.0,0.005,100.0,0.005,/srv/app/shop.py,project
 TEXT
 
 pyquery run.db --markdown "callees of main in json.decoder" | tail -n 1 >told
 same "--markdown, options anywhere" <<'TEXT'
-| 5 | 50.00 | 0.005 | 5 | 50.00 | 0.005 | main | decode | /usr/lib/json/decoder.py |
+| main | decode | 50.0% | 0.005 | decoder.py |
 TEXT
 
 pyquery run.db "threads" | grep -c "$(printf '\033')" >told
@@ -122,28 +130,29 @@ result $? "an ambiguous name ends with 4 and lists the candidates"
 
 pyquery run.db "top 5 bye self" 2>told
 same "a fault is marked below the query" <<'TEXT'
-pyquery: 'bye' is not by, per, where, thread, between or in
+pyquery: error: 'bye' is not by, per, where, in, thread, between, first, last, only, without, focus, ignore, hide or as
   top 5 bye self
         ^
+hint: did you mean 'by'
 TEXT
 
 ends 2 "a wrong verb" pyquery run.db "tops"
 ends 2 "a write" pyquery run.db --sql "DELETE FROM node"
-ends 2 "no query" pyquery run.db
 ends 2 "no file" pyquery
 for order in "top run.db" "--sql run.db SELECT"; do
     # shellcheck disable=SC2086 # a list of words
     pyquery $order 2>error
     [ $? -eq 2 ] && grep -q "the file comes first" error
-    result $? "the wrong order, '$order', is told"
+    result $? "the wrong order, '$order', is named"
 done
-ends 2 "a query without quotes" pyquery run.db top 5
 ends 4 "an unknown name" pyquery run.db "tree from nobody"
 ends 1 "no such file" pyquery missing.db "top"
-ends 1 "a folder" pyquery . "top"
+mkdir empty
+ends 4 "a folder without a profile" pyquery empty "top"
 echo "not a profile" >text
 pyquery text "top" 2>error
-[ $? -eq 1 ] && grep -q "'text': not a profile: it is text; .* by pyrec" error
+[ $? -eq 1 ] && grep -q "'text': not a profile: it is text" error &&
+    grep -q "hint: .* by pyrec" error
 result $? "a file of something else is told, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"
@@ -157,6 +166,36 @@ head -c 8192 run.db >cut.db
 pyquery cut.db "top" >told 2>error
 [ $? -ne 0 ] && [ -s error ] && [ ! -s told ]
 result $? "half a database is no answer"
+
+# A database in WAL mode is read as it is, or refused; no file appears.
+mkdir wal
+python3 - <<'PY'
+import shutil
+import sqlite3
+shutil.copy("run.db", "wal/whole.db")
+c = sqlite3.connect("wal/whole.db")
+c.execute("PRAGMA journal_mode=wal")
+c.close()
+shutil.copy("wal/whole.db", "wal/log.db")
+c = sqlite3.connect("wal/log.db")
+c.execute("UPDATE run SET n = n + 1")
+c.commit()
+shutil.copy("wal/log.db-wal", "kept-wal")
+c.close()
+shutil.copy("wal/whole.db", "wal/log.db")
+shutil.copy("kept-wal", "wal/log.db-wal")
+PY
+find wal | sort >before
+chmod 500 wal
+pyquery wal/whole.db "top" >told
+same_table=$?
+pyquery wal/log.db "top" >told 2>error
+[ $? -eq 1 ] && [ $same_table -eq 0 ] && [ ! -s told ] &&
+    grep -q "write-ahead log" error && grep -q "^hint: " error
+result $? "a write-ahead log that cannot be read without writing is named"
+chmod 700 wal
+find wal | sort | cmp - before
+result $? "nothing is written beside a database in WAL mode"
 
 if [ -w /dev/full ]; then
     pyquery run.db "top" >/dev/full 2>error

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char rows[] =
     "INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, NULL, NULL, NULL,"
     " NULL, 'all', 'threads', 'real', NULL, NULL, 1000, 10000, 9, 9000, 0,"
-    " NULL, NULL, NULL, 1, 1, 1, 3);"
+    " NULL, NULL, NULL, 6, 6000, 1, 1, 1, 1, 3);"
     "INSERT INTO process VALUES(1, 1, 7, NULL, NULL, NULL, 0, 10000);"
     "INSERT INTO file VALUES(1, '/a/x.py', 'x.py', 'x', 'project', x'01');"
     "INSERT INTO function VALUES(1, 1, 'f', 'f', 1, 'py', x'01'),"
@@ -90,7 +90,7 @@ render(q_result *result, q_format format)
     FILE *out = fopen("/dev/null", "w");
     if (!out)
         abort();
-    q_render(result, format, out, NULL);
+    q_render(result, &(q_look){.format = format}, out, NULL);
     fclose(out);
     q_result_free(result);
 }

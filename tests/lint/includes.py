@@ -48,11 +48,11 @@ ROOMS = {
                          "converter/encode", "converter/input", "include/base",
                          PUBLIC + ":error profile sink reader writer convert"
                          " schema version"],
-    "converter/job": ["converter/target", "converter/filter",
-                      "converter/model",
+    "converter/job": ["converter/target", "converter/tables",
+                      "converter/filter", "converter/model",
                       "converter/encode", "converter/input", "include/base",
                       PUBLIC + ":error profile sink reader convert"],
-    "converter": ["converter/job", "converter/encode", "include/base",
+    "converter": ["converter/job", "converter/encode",
                   PUBLIC + ":error reader convert version"],
     "query": ["include/base", PUBLIC + ":error schema query convert version"],
 }

@@ -90,7 +90,7 @@ fixture_open(fixture *f)
 #define FIXTURE_PROFILE                                                       \
     "INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, NULL, NULL, NULL," \
     " NULL, 'all', 'threads', 'real', NULL, NULL, 1000, 10000, 10, 10000, 0," \
-    " NULL, NULL, NULL, 1, 1, NULL, NULL);"                                   \
+    " NULL, NULL, NULL, 10, 10000, 1, 1, 1, NULL, NULL);"                     \
     "INSERT INTO process VALUES(1, 1, 7, NULL, NULL, NULL, 0, 10000);"
 
 /* main(): work() calls two functions, one of them two ways.
@@ -102,7 +102,7 @@ fixture_open(fixture *f)
 #define FIXTURE_ROWS                                                          \
     "INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, 'web1', 'shop',"   \
     " NULL, '3.14.2', 'all', 'threads', 'real', NULL, NULL, 1000, 10000, 10," \
-    " 10000, 125000, NULL, NULL, NULL, 1, 0, 1, 4);"                          \
+    " 10000, 125000, NULL, NULL, NULL, 9, 9000, 1, 1, 1, 1, 4);"              \
     "INSERT INTO process VALUES(1, 1, 7, NULL, 'shop', '3.14.2', 0, 10000);"  \
     "INSERT INTO meta VALUES(1, 'host', 'web1');"                             \
     "INSERT INTO file VALUES(1, '/srv/app/main.py', 'main.py', 'main',"       \

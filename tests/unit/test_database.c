@@ -80,7 +80,7 @@ what_is_no_database_of_ours_is_named_as_such(void **state)
     pr_err err;
     assert_int_equal(open_code(f.path, &err), PR_IO); /* not there */
     assert_non_null(strstr(err.what, "run.db"));
-    assert_int_equal(open_code(f.dir, &err), PR_FOREIGN);
+    assert_int_equal(open_code(f.dir, &err), PR_NAME); /* no profile */
     write_file(f.path, "", 0);
     assert_int_equal(open_code(f.path, &err), PR_FOREIGN);
     write_file(f.path, "SQLite format 3", 16); /* and nothing more */
@@ -452,12 +452,16 @@ cpu_state_that_nobody_looked_at_is_not_answered(void **state)
     (void)state;
     fixture f;
     fixture_begin(&f);
-    fixture_write(&f, FIXTURE_ROWS "UPDATE node_self SET status = 36;");
+    fixture_write(&f, FIXTURE_ROWS "UPDATE node_self SET status = 36;"
+                                   "UPDATE profile SET knows_cpu = 0,"
+                                   " knows_waiting = 0;");
     q_database *d = fixture_open(&f);
     pr_err err;
     assert_int_equal(run(d, "top where gil and cpu", &err), PR_USAGE);
     assert_int_equal(err.offset, 18);
     assert_int_equal(run(d, "threads where idle", &err), PR_USAGE);
+    assert_int_equal(run(d, "top where waiting", &err), PR_USAGE);
+    assert_non_null(strstr(err.hint, "3.15"));
     assert_int_equal(run(d, "top where main", &err), PR_OK);
     q_close(d);
     fixture_write(&f, ""); /* no samples: nothing is nobody's fault */

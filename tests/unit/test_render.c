@@ -3,6 +3,7 @@
  */
 #include "query_fixture.h"
 
+#include "query/display.h"
 #include "query/render.h"
 
 /* What a SELECT over an empty database looks like; the caller frees. */
@@ -22,7 +23,8 @@ render(q_format format, const char *sql)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_int_equal(q_render(result, format, out, &err), PR_OK);
+    assert_int_equal(q_render(result, &(q_look){.format = format}, out, &err),
+                     PR_OK);
     fclose(out);
     q_result_free(result);
     q_close(d);
@@ -46,8 +48,8 @@ a_table_is_aligned_numbers_to_the_right(void **state)
                     "SELECT 5 AS n, 'ab' AS name, 0.5 AS share_pct, 2 AS x"
                     " UNION ALL SELECT 12345, 'c', 33.333, NULL",
                     "    n  name  share_pct  x\n"
-                    "    5  ab         0.50  2\n"
-                    "12345  c         33.33  -\n");
+                    "    5  ab          0.5  2\n"
+                    "12345  c        33.333  -\n");
     /* the last column has nothing to be aligned with */
     assert_rendered(Q_TABLE, "SELECT 'a' AS long_name", "long_name\na\n");
     assert_rendered(Q_TABLE, "SELECT 1 AS a WHERE 0", "a\n");
@@ -68,15 +70,64 @@ names_take_the_cells_a_terminal_gives_them(void **state)
 }
 
 static void
+assert_shown(const char *name, size_t len, const char *expected, size_t width)
+{
+    q_text text = {0};
+    assert_true(q_text_append_name(&text, name, len));
+    assert_string_equal(text.bytes, expected);
+    assert_int_equal(text.width, width);
+    q_text_release(&text);
+}
+
+static void
+nothing_in_a_name_reaches_the_terminal_as_a_command(void **state)
+{
+    (void)state;
+    assert_shown("a\nb\r\t", 5, "a\\nb\\r\\t", 8);
+    assert_shown("\x1b[31m", 5, "\\x1b[31m", 8);
+    assert_shown("a\0b", 3, "a\\x00b", 6);
+    assert_shown("\x7f", 1, "\\x7f", 4);
+    assert_shown("\xc2\x9b", 2, "\\x9b", 4);       /* C1: CSI */
+    assert_shown("\xe2\x80\xae", 3, "\\u202e", 6); /* right to left */
+    assert_shown("\xed\xa0\x80", 3, "\\ud800", 6); /* lone surrogate */
+    assert_shown("\xff", 1, "\\xff", 4);           /* no UTF-8 */
+    assert_shown("\xc0\x80", 2, "\\xc0\\x80", 8);  /* too long a form */
+    assert_shown("\xe5\x87", 2, "\\xe5\\x87", 8);  /* cut short */
+    assert_shown("\xf4\x90\x80\x80", 4, "\\xf4\\x90\\x80\\x80", 16);
+    assert_shown("\xf3\xa0\x80\x81", 4, "\\U000e0001", 10); /* a tag */
+    assert_shown("\xf0\x9f\x98\x80", 4, "\xf0\x9f\x98\x80", 2);
+}
+
+static void
+every_three_bytes_are_shown_as_printable_utf8(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 1u << 20; i += 7) {
+        char name[3] = {(char)(0x80 | i >> 13), (char)(0x80 | (i >> 6 & 0x7f)),
+                        (char)(0x80 | (i & 0x7f))};
+        q_text text = {0};
+        assert_true(q_text_append_name(&text, name, 3));
+        for (size_t at = 0; at < text.len;) {
+            uint32_t c = 0;
+            size_t n = q_utf8_decode(text.bytes + at, text.len - at, &c);
+            assert_true(n > 0 && c >= 0x20 && (c < 0x7f || c >= 0xa0));
+            at += n;
+        }
+        q_text_release(&text);
+    }
+}
+
+static void
 csv_quotes_what_it_must_and_cuts_nothing(void **state)
 {
     (void)state;
-    assert_rendered(Q_CSV,
-                    "SELECT 'a,b' AS \"x,y\", 'say \"hi\"' AS b, 'l1' ||"
-                    " char(10) || 'l2' AS c, NULL AS d, 0.1 AS e, -7 AS f,"
-                    " 1e300 AS g, '' AS h",
-                    "\"x,y\",b,c,d,e,f,g,h\n"
-                    "\"a,b\",\"say \"\"hi\"\"\",l1\\nl2,,0.1,-7,1.0e+300,\n");
+    assert_rendered(
+        Q_CSV,
+        "SELECT 'a,b' AS \"x,y\", 'say \"hi\"' AS b, 'l1' ||"
+        " char(10) || 'l2' AS c, NULL AS d, 0.1 AS e, -7 AS f,"
+        " 1e300 AS g, '' AS h",
+        "\"x,y\",b,c,d,e,f,g,h\n"
+        "\"a,b\",\"say \"\"hi\"\"\",\"l1\nl2\",,0.1,-7,1.0e+300,\n");
     char *text = render(Q_CSV, "SELECT hex(zeroblob(50000)) AS x");
     assert_int_equal(strlen(text), 2 + 100000 + 1);
     free(text);
@@ -95,8 +146,7 @@ json_is_json_whatever_the_names_are(void **state)
         "\"columns\": [\"a\", \"b\", \"c\", \"a\", \"n\", \"r\", \"inf\","
         " \"i\", \"z\"],\n"
         "\"rows\": [\n"
-        "[\"q\\\"\\\\\\u0001\\n\\u007f\", \"a\xef\xbf\xbd"
-        "b\", \"\\ud800\","
+        "[\"q\\\"\\\\\\u0001\\u000a\\u007f\", \"a\\ufffdb\", \"\\ud800\","
         " \"é\", null, 2.0, null, 9223372036854775807, \"a\\u0000\"]\n"
         "]}\n");
     assert_rendered(Q_JSON, "SELECT 1 AS a WHERE 0",
@@ -113,7 +163,7 @@ markdown_shows_names_and_obeys_none(void **state)
                     " '&amp;' || char(10) AS c",
                     "| n | a | b | c |\n"
                     "| ---: | --- | --- | --- |\n"
-                    "| 1 | &lt;GC\\> | a\\|b\\`c\\`\\*d\\*\\_e\\_ |"
+                    "| 1 | &lt;GC&gt; | a\\|b\\`c\\`\\*d\\*\\_e\\_ |"
                     " &amp;amp;\\\\n |\n");
 }
 
@@ -123,19 +173,14 @@ answers_have_a_title_and_trees_an_indent(void **state)
     (void)state;
     assert_rendered(
         Q_TABLE, "tree",
-        "tree: 10 of 10 samples, 0.010 s; recorded: 10 proven, 0 unproven,"
-        " 1 lost; 0.125 s unobserved\n"
+        "tree: 10 of 10 samples, 0.010 s; 90.0 % ran, 10.0 % waited\n"
+        "recorded: 10 proven, 0 unproven, 1 lost, 0.125 s unobserved\n"
         "\n"
-        "total_samples  total_pct  total_s  self_samples  self_pct  self_s"
-        "  depth  function     file\n"
-        "           10     100.00    0.010             0      0.00   0.000"
-        "      0  main         /srv/app/main.py\n"
-        "            6      60.00    0.006             2     20.00   0.002"
-        "      1    Shop.work  /srv/app/main.py\n"
-        "            4      40.00    0.004             4     40.00   0.004"
-        "      2      load     /srv/lib/data.py\n"
-        "            4      40.00    0.004             4     40.00   0.004"
-        "      1    load       /srv/lib/data.py\n");
+        "function      self   total  where\n"
+        "main          0.0%  100.0%  main.py\n"
+        "  Shop.work  20.0%   60.0%  main.py\n"
+        "    load     40.0%   40.0%  data.py\n"
+        "  load       40.0%   40.0%  data.py\n");
     char *text = render(Q_CSV, "tree");
     assert_non_null(strstr(text, ",2,load,")); /* for programs: as it is */
     free(text);
@@ -183,7 +228,8 @@ output_that_cannot_be_written_is_a_failure(void **state)
         pr_err err = PR_ERR_INIT;
         q_result *result = NULL;
         assert_int_equal(q_run(d, "top", &result, &err), PR_OK);
-        assert_int_equal(q_render(result, format, full, &err), PR_IO);
+        assert_int_equal(
+            q_render(result, &(q_look){.format = format}, full, &err), PR_IO);
         q_result_free(result);
     }
     fclose(full);
@@ -197,6 +243,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_aligned_numbers_to_the_right),
         cmocka_unit_test(names_take_the_cells_a_terminal_gives_them),
+        cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
+        cmocka_unit_test(every_three_bytes_are_shown_as_printable_utf8),
         cmocka_unit_test(csv_quotes_what_it_must_and_cuts_nothing),
         cmocka_unit_test(json_is_json_whatever_the_names_are),
         cmocka_unit_test(markdown_shows_names_and_obeys_none),

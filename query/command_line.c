@@ -1,0 +1,203 @@
+/*
+ * command_line.c - options, then files, then the words of the query.
+ */
+#include "query/command_line.h"
+
+#include "query/verbs.h"
+
+#include <base/base.h>
+#include <getopt.h>
+#include <pyrec/version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: pyquery FILE... [QUERY]\n"
+    "       pyquery FILE... --sql 'SELECT ...'\n"
+    "\n"
+    "  pyquery run.bin                         what was recorded, in short\n"
+    "  pyquery run.db top 20 by self\n"
+    "  pyquery run.bin callers of json.dumps where gil\n"
+    "  pyquery mon.bin tue.bin top per profile as csv\n"
+    "\n"
+    "FILE is a database of 'pyconv --to sqlite', or profiles, or folders of\n"
+    "profiles.  'pyquery FILE help' lists what can be asked, 'help top' what\n"
+    "goes with it, 'explain QUERY' shows the SQL behind it.\n"
+    "\n"
+    "      --csv, --json, --markdown   as 'as csv' in the query\n"
+    "      --sql SELECT   ask in SQL, reading only\n"
+    "      --all          summary: all that the recorder noted\n"
+    "      --no-pager     write a long table as it is\n"
+    "  -h, --help     this text\n"
+    "  -V, --version  the version\n";
+
+static pr_code
+parse_options(int argc, char **argv, q_command *c, pr_err *err)
+{
+    enum { CSV = 256, JSON, MARKDOWN, SQL, ALL, NO_PAGER };
+    static const struct option longs[] = {
+        {"csv", no_argument, NULL, CSV},
+        {"json", no_argument, NULL, JSON},
+        {"markdown", no_argument, NULL, MARKDOWN},
+        {"sql", required_argument, NULL, SQL},
+        {"all", no_argument, NULL, ALL},
+        {"no-pager", no_argument, NULL, NO_PAGER},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    opterr = 0;
+    for (int o; (o = getopt_long(argc, argv, ":hV", longs, NULL)) != -1;)
+        switch (o) {
+        case CSV:
+            c->format = Q_CSV;
+            break;
+        case JSON:
+            c->format = Q_JSON;
+            break;
+        case MARKDOWN:
+            c->format = Q_MARKDOWN;
+            break;
+        case SQL:
+            c->sql = optarg;
+            break;
+        case ALL:
+            c->all = true;
+            break;
+        case NO_PAGER:
+            c->no_pager = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return PR_END;
+        case 'V':
+            puts("pyquery " PYREC_VERSION);
+            return PR_END;
+        default:
+            PR_FAIL(err, PR_USAGE,
+                    o == ':' ? "option '%s' needs a value"
+                             : "there is no option '%s'",
+                    argv[optind - 1]);
+            pr_err_hint(err, "'pyquery --help' lists the options");
+            return PR_USAGE;
+        }
+    return PR_OK;
+}
+
+/* ---- files and words ---- */
+
+static bool
+is_verb(const char *word)
+{
+    const q_verb_info *v;
+    for (size_t i = 0; (v = q_verb_get(i)) != NULL; i++) {
+        size_t n = strlen(v->word);
+        if (strncasecmp(word, v->word, n) == 0 &&
+            (word[n] == '\0' || word[n] == ' '))
+            return true;
+    }
+    return strncasecmp(word, "explain", 7) == 0;
+}
+
+/* The first argument is a file; so are those after it that exist, up to the
+ * first word that a query may begin with. */
+static int
+count_files(int argc, char **argv)
+{
+    int n = argc > 0;
+    while (n < argc && !is_verb(argv[n]) && access(argv[n], F_OK) == 0)
+        n++;
+    return n;
+}
+
+static bool
+needs_quotes(const char *word)
+{
+    return !word[0] || strpbrk(word, " \t\r\n\v\f\"'") != NULL;
+}
+
+/* One argument is the query; several are its words, as the shell has already
+ * taken them apart. */
+static char *
+join_words(int n, char **word)
+{
+    size_t size = 1, at = 0;
+    for (int i = 0; i < n; i++)
+        size += 2 * strlen(word[i]) + 3;
+    char *query = malloc(size);
+    if (!query)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        bool quoted = n > 1 && needs_quotes(word[i]);
+        if (i)
+            query[at++] = ' ';
+        if (quoted)
+            query[at++] = '"';
+        for (const char *p = word[i]; *p; p++) {
+            if (quoted && *p == '"')
+                query[at++] = '"';
+            query[at++] = *p;
+        }
+        if (quoted)
+            query[at++] = '"';
+    }
+    query[at] = '\0';
+    return query;
+}
+
+static pr_code
+take_arguments(int argc, char **argv, q_command *c, pr_err *err)
+{
+    if (argc == 0) {
+        PR_FAIL(err, PR_USAGE, "no file given");
+        pr_err_hint(err, "such as 'pyquery run.bin top 20'");
+        return PR_USAGE;
+    }
+    int files = count_files(argc, argv);
+    c->path = (const char *const *)argv;
+    c->n_paths = (size_t)files;
+    const char *last = c->sql ? c->sql : argv[argc - 1];
+    if (access(argv[0], F_OK) != 0 && access(last, F_OK) == 0) {
+        PR_FAIL(err, PR_USAGE, "'%s' is not a file", argv[0]);
+        pr_err_hint(err, "the file comes first, then the query");
+        return PR_USAGE;
+    }
+    if (argc == files)
+        return PR_OK;
+    if (c->sql)
+        return PR_FAIL(err, PR_USAGE, "--sql and a query cannot both be asked");
+    c->query = join_words(argc - files, argv + files);
+    return c->query ? PR_OK : pr_no_memory(err);
+}
+
+/* "as csv" in the query; a query that is wrong is told when it runs. */
+static void
+take_format(q_command *c)
+{
+    q_query query;
+    if (!c->query || q_parse(c->query, &query, NULL) != PR_OK)
+        return;
+    if (query.has_format)
+        c->format = query.format;
+    q_query_release(&query);
+}
+
+pr_code
+q_command_parse(int argc, char **argv, q_command *ret, pr_err *err)
+{
+    pr_code rc = parse_options(argc, argv, ret, err);
+    if (rc == PR_OK)
+        rc = take_arguments(argc - optind, argv + optind, ret, err);
+    if (rc == PR_OK)
+        take_format(ret);
+    return rc;
+}
+
+void
+q_command_release(q_command *command)
+{
+    free(command->query);
+    *command = (q_command){0};
+}

@@ -1,0 +1,194 @@
+/*
+ * overview.c - a few questions of the program's own, in words.
+ */
+#include "query/overview.h"
+
+#include "query/display.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { MAX_FACTS = 64 };
+
+/* The rows of summary. */
+typedef struct facts {
+    struct fact {
+        char *what, *value; /* value NULL: not known */
+    } fact[MAX_FACTS];
+    size_t n;
+} facts;
+
+static char *
+shown_text(const q_value *v)
+{
+    char number[64];
+    q_text text = {0};
+    switch (v->type) {
+    case Q_TEXT:
+        q_text_append_name(&text, v->text, v->len);
+        return text.bytes;
+    case Q_INTEGER:
+        snprintf(number, sizeof number, "%" PRId64, v->integer);
+        return strdup(number);
+    case Q_REAL:
+        snprintf(number, sizeof number, "%.3f", v->real);
+        return strdup(number);
+    case Q_NULL:
+        break;
+    }
+    return NULL;
+}
+
+static pr_code
+read_facts(q_database *database, facts *f, pr_err *err)
+{
+    q_result *result;
+    pr_code rc = q_run(database, "summary", &result, err);
+    if (rc != PR_OK)
+        return rc;
+    while ((rc = q_result_next(result, err)) == PR_OK && f->n < MAX_FACTS) {
+        q_value what = q_result_value(result, 0);
+        q_value value = q_result_value(result, 1);
+        f->fact[f->n++] = (struct fact){shown_text(&what), shown_text(&value)};
+    }
+    q_result_free(result);
+    return rc == PR_END ? PR_OK : rc;
+}
+
+static void
+release_facts(facts *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        free(f->fact[i].what);
+        free(f->fact[i].value);
+    }
+}
+
+/* NULL: not known. */
+static const char *
+fact_of(const facts *f, const char *what)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->fact[i].what && strcmp(f->fact[i].what, what) == 0)
+            return f->fact[i].value;
+    return NULL;
+}
+
+static double
+number_of(const facts *f, const char *what)
+{
+    const char *value = fact_of(f, what);
+    return value ? strtod(value, NULL) : 0;
+}
+
+/* ---- what was recorded ---- */
+
+static void
+write_recorded(const facts *f, FILE *out)
+{
+    static const struct {
+        const char *what, *title;
+    } shown[] = {{"command", "command"},
+                 {"python", "Python"},
+                 {"host", "host"},
+                 {"started", "started"},
+                 {"mode", "mode"}};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        const char *value = fact_of(f, shown[i].what);
+        if (value && value[0])
+            fprintf(out, "%-9s %s\n", shown[i].title, value);
+    }
+    fprintf(out, "%-9s %s samples of %s threads in %s s", "recorded",
+            fact_of(f, "samples") ? fact_of(f, "samples") : "0",
+            fact_of(f, "threads"),
+            fact_of(f, "duration_s") ? fact_of(f, "duration_s") : "0");
+    if (number_of(f, "profiles") > 1)
+        fprintf(out, "; %s profiles", fact_of(f, "profiles"));
+    if (number_of(f, "processes") > 1)
+        fprintf(out, "; %s processes", fact_of(f, "processes"));
+    putc('\n', out);
+}
+
+/* Truth in one line: how many samples are proven, what is missing. */
+static void
+write_trust(const facts *f, FILE *out)
+{
+    double proven = number_of(f, "proven") + number_of(f, "sleeping") +
+                    number_of(f, "stopped");
+    double unproven = number_of(f, "unproven"), lost = number_of(f, "lost");
+    double all = proven + unproven;
+    bool known =
+        fact_of(f, "proven") || fact_of(f, "unproven") || fact_of(f, "stopped");
+    fprintf(out, "%-9s ", "trust");
+    if (known && all > 0)
+        fprintf(out, "%.1f %% of the samples are proven, ", 100 * proven / all);
+    if (fact_of(f, "lost"))
+        fprintf(out, "%.1f %% were lost, ",
+                all + lost > 0 ? 100 * lost / (all + lost) : 0);
+    if (!known && !fact_of(f, "lost"))
+        fputs("the file does not say how its samples were taken; ", out);
+    double seconds = number_of(f, "seconds");
+    double unobserved = number_of(f, "unobserved_s");
+    fprintf(out, "%.1f %% of the time was not observed\n\n",
+            seconds + unobserved > 0 ? 100 * unobserved / (seconds + unobserved)
+                                     : 0);
+}
+
+/* ---- what to ask next ---- */
+
+/* The function that the table shows first, as a name in a query; NULL: none.
+ * The caller frees. */
+static char *
+first_function(q_database *database)
+{
+    q_result *result;
+    char *name = NULL;
+    if (q_run(database, "top 1", &result, NULL) != PR_OK)
+        return NULL;
+    if (q_result_next(result, NULL) == PR_OK)
+        for (size_t i = 0; i < q_result_columns(result); i++)
+            if (strcmp(q_result_name(result, i), "function") == 0) {
+                q_value v = q_result_value(result, i);
+                name = shown_text(&v);
+            }
+    q_result_free(result);
+    return name;
+}
+
+static void
+write_questions(q_database *database, const facts *f, FILE *out)
+{
+    char *name = first_function(database);
+    fputs("\nAsk next:\n", out);
+    if (name && strchr(name, ' '))
+        fprintf(out, "  callers of \"%s\"\n", name);
+    else if (name)
+        fprintf(out, "  callers of %s\n", name);
+    fputs(number_of(f, "threads") > 1 ? "  threads\n" : "  tree above 5%\n",
+          out);
+    fputs(number_of(f, "profiles") > 1 ? "  profiles\n" : "  timeline\n", out);
+    free(name);
+}
+
+/* ---- all ---- */
+
+pr_code
+q_overview(q_database *database, const q_look *look, FILE *out, pr_err *err)
+{
+    facts f = {.n = 0};
+    q_result *result;
+    pr_code rc = read_facts(database, &f, err);
+    if (rc == PR_OK) {
+        write_recorded(&f, out);
+        write_trust(&f, out);
+        rc = q_run(database, "top 5", &result, err);
+    }
+    if (rc == PR_OK) {
+        rc = q_render(result, look, out, err);
+        q_result_free(result);
+    }
+    if (rc == PR_OK)
+        write_questions(database, &f, out);
+    release_facts(&f);
+    return rc;
+}

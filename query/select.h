@@ -1,0 +1,42 @@
+/*
+ * select.h - the samples and frames of a question as SQL.
+ *
+ * Everything that comes from the query text passes through %Q.
+ */
+#ifndef QUERY_SELECT_H
+#define QUERY_SELECT_H
+
+#include "query/database.h"
+#include "query/parser.h"
+
+/* Are all samples of whole profiles looked at, and all frames shown?  Then the
+ * stored totals have the answer. */
+bool q_select_is_whole(const q_query *query);
+
+/* A condition over `profile` of those whole profiles; "1" for all. */
+pr_code q_select_profiles(q_database *database, const q_query *query,
+                          char **ret, pr_err *err);
+
+/* The statement of q_samples_read(), or with Q_PER_TIME that of
+ * q_samples_read_runs().  nodes: false, the node is 0 in all rows. */
+pr_code q_select_samples(q_database *database, const q_query *query, bool nodes,
+                         char **ret, pr_err *err);
+
+/* "FROM ... WHERE ..." of runs or, without a range, of node_self: the columns
+ * are node_id, thread_id, status, n, weight_us.  runs: always of runs, whole
+ * ones. */
+pr_code q_select_source(q_database *database, const q_query *query, bool runs,
+                        sqlite3_str *sql, pr_err *err);
+
+/* A condition over `function JOIN file` of the frames that are hidden; "0" for
+ * none. */
+pr_code q_select_hidden(q_database *database, const q_query *query, char **ret,
+                        pr_err *err);
+
+/* The end of the longest recording, in microseconds since its start. */
+pr_code q_select_end(q_database *database, int64_t *ret, pr_err *err);
+
+/* A text of sqlite3_str as a string, or why not. */
+pr_code q_finish_text(sqlite3_str *text, char **ret, pr_err *err);
+
+#endif

@@ -1,0 +1,98 @@
+"""Every verb of the specification answers, and its example is that of help."""
+
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+
+PYQUERY = os.path.join(os.environ["BIN"], "pyquery")
+PYCONV = os.path.join(os.environ["BIN"], "pyconv")
+SOURCE = os.environ["SRC"]
+ROW = re.compile(r"^\| (\w+) \|.*\| `([^`]*)` \|$", re.MULTILINE)
+FORMATS = ("table", "csv", "json", "markdown", "collapsed", "svg")
+
+failed = False
+
+
+def result(good, name, detail=""):
+    global failed
+    failed = failed or not good
+    print("%s %s" % ("ok" if good else "not ok", name))
+    if not good:
+        print(detail)
+
+
+def ask(*arguments):
+    return subprocess.run([PYQUERY, *arguments], capture_output=True,
+                          text=True, check=False)
+
+
+def examples_of_spec():
+    with open(os.path.join(SOURCE, "spec", "query.md"),
+              encoding="utf-8") as file:
+        section = file.read().split("### 4.1 Verbs")[1].split("### 4.2")[0]
+    return dict(ROW.findall(section))
+
+
+def examples_of_help(profile):
+    text = ask(profile, "help", "as", "csv").stdout
+    return {row["verb"]: row["example"]
+            for row in csv.DictReader(io.StringIO(text))}
+
+
+
+
+def make_database():
+    """Functions of the examples' names, over a vector's tables."""
+    vector = os.path.join(SOURCE, "spec", "vectors",
+                          "good-cpython-3.15.2-zstd.bin")
+    done = subprocess.run([PYCONV, vector, "--to", "sqlite", "-q", "-f", "-o",
+                           "run.db"], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    import sqlite3
+    database = sqlite3.connect("run.db")
+    names = ["main", "parse", "load", "json.dumps"]
+    for i, name in enumerate(names, 1):
+        database.execute("UPDATE function SET qualname = ?, name = ?"
+                         " WHERE id = ?", (name, name.split(".")[-1], i))
+    database.execute("UPDATE function SET qualname = 'f' || id, name ="
+                     " 'f' || id WHERE id > 4")
+    database.commit()
+    database.close()
+    return "run.db"
+
+
+def main():
+    profile = make_database()
+    spec, told = examples_of_spec(), examples_of_help(profile)
+    result(spec == told and len(spec) > 20,
+           "the specification has the verbs and examples of help",
+           set(spec.items()) ^ set(told.items()))
+    for verb, example in spec.items():
+        for form in FORMATS if verb in ("top", "tree") else ("table", "json"):
+            done = ask(profile, *example.split(), "as", form)
+            result(done.returncode == 0 and done.stdout and not done.stderr,
+                   "%s as %s" % (example, form), done.stderr)
+        done = ask(profile, "explain", *example.split())
+        result(done.returncode == 0 and "SELECT" in done.stdout,
+               "explain %s" % example, done.stderr)
+        done = ask(profile, "help", verb)
+        result(done.returncode == 0 and example in done.stdout,
+               "help %s" % verb, done.stderr)
+    for line in ask(profile, "top", "30").stdout.splitlines():
+        result(len(line) <= 80, "a line of a table fits 80 columns", line)
+    overview = ask(profile)
+    result(overview.returncode == 0 and "trust" in overview.stdout and
+           "Ask next:\n" in overview.stdout,
+           "without a question there is a summary", overview.stdout)
+    for question in overview.stdout.split("Ask next:\n")[1].splitlines():
+        done = ask(profile, question.strip())
+        result(done.returncode == 0, "the question '%s' has an answer" %
+               question.strip(), done.stderr)
+    return failed
+
+
+sys.exit(main())
