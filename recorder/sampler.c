@@ -5,7 +5,7 @@
 
 #include "recorder/linux/clock.h"
 #include "recorder/queue.h"
-#include "recorder/sample/unwinder_internal.h"
+#include "recorder/sample/capture.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 enum {
-    PASSES_MAX = 3,
     SLEEP_MAX_NS = 100000000, /* a stop is seen this late at low rates */
     POLL_BELOW_NS = 50000,    /* periods too short to sleep through */
     SLICE_NS = 100000,
@@ -88,11 +87,14 @@ struct rec_sampler {
     pthread_mutex_t ending; /* guards cpu_ns */
     /* of who has the baton */
     uint64_t tick;
-    int pass;            /* of the tick; 0: none is under way */
-    uint64_t begun_ns;   /* when the present tick was */
-    uint64_t ended_ns;   /* when the last one did */
-    uint64_t sampled_ns; /* up to here nothing held up the sampling */
-    bool starved;        /* since then the queue had no room */
+    int pass;             /* of the tick; 0: none is under way */
+    bool reading;         /* several threads read for it, ... */
+    atomic_int n_reading; /* ... this many are not done, ... */
+    bool gathering;       /* ... and the last one gathers */
+    uint64_t begun_ns;    /* when the present tick was */
+    uint64_t ended_ns;    /* when the last one did */
+    uint64_t sampled_ns;  /* up to here nothing held up the sampling */
+    bool starved;         /* since then the queue had no room */
     rec_spans gaps;
     rec_suspension standstill;
     uint64_t flushed_us;
@@ -320,20 +322,17 @@ attempt(rec_sampler *s)
     return true;
 }
 
-/* Work on the present tick.  Returns the CPU on which it goes on. */
-static int
+/* A pass of the present tick.  False: the tick ends here. */
+static bool
 work(rec_sampler *s, int cpu, bool last)
 {
     if (s->pass == 0 && !attempt(s))
-        return REC_NO_CPU;
-    int next = REC_NO_CPU;
-    pr_code code = rec_tick_pass(s->unwinder, cpu, last, &next, &s->error);
-    if (code != PR_OK) {
+        return false;
+    pr_code code = rec_tick_pass(s->unwinder, cpu, last, &s->error);
+    if (code != PR_OK)
         end(s, code);
-        return REC_NO_CPU;
-    }
     s->pass++;
-    return next;
+    return code == PR_OK && rec_tick_next(s->unwinder)->n > 0;
 }
 
 /* ---- the baton ---- */
@@ -359,31 +358,110 @@ seat_of(rec_sampler *s, int cpu)
     return make_seat(&s->seat[cpu]) ? &s->seat[cpu] : NULL;
 }
 
-/* Hold the baton: tick after tick, until it must be passed on.  Returns who
- * gets it; NULL when the sampler has ended. */
-static seat *
-lead(rec_sampler *s, const seat *self)
+static void
+hand_over(rec_sampler *s, seat *to)
 {
-    while (!s->ended) {
-        if (s->pass == 0 && !begin_tick(s))
-            break;
-        bool last = s->pass + 1 >= PASSES_MAX || self->cpu == REC_NO_CPU;
-        int next = work(s, self->cpu, last);
-        if (next != REC_NO_CPU && !last && !s->ended) {
-            seat *to = seat_of(s, next);
-            if (to && to != self) {
-                rec_tick_count(s->unwinder, PR_COUNT_HOPS, 1);
-                return to;
-            }
-            if (to)
-                continue;
-            work(s, self->cpu, true);
-        }
-        if (!s->ended)
+    rec_tick_count(s->unwinder, PR_COUNT_HOPS, 1);
+    sem_post(&to->baton);
+}
+
+/* This thread has read.  True: all others have, and the baton is here. */
+static bool
+is_last_reader(rec_sampler *s)
+{
+    if (atomic_fetch_sub(&s->n_reading, 1) != 1)
+        return false;
+    s->reading = false;
+    s->gathering = true;
+    return true;
+}
+
+/* Wake the threads of all listed CPUs at once.  True: the baton is still here,
+ * and what was read is to be gathered; else the last of them has it. */
+static bool
+scatter(rec_sampler *s, seat *self)
+{
+    const rec_cpu_list *next = rec_tick_next(s->unwinder);
+    pr_code code = rec_tick_scatter(s->unwinder, &s->error);
+    if (code != PR_OK) {
+        end(s, code);
+        return true;
+    }
+    s->reading = true;
+    atomic_store(&s->n_reading, (int)next->n + 1); /* and this thread */
+    bool here = false;
+    for (size_t i = 0; i < next->n; i++) {
+        seat *to = seat_of(s, next->v[i]);
+        here = here || to == self;
+        if (to && to != self)
+            hand_over(s, to);
+        else
+            atomic_fetch_sub(&s->n_reading, 1);
+    }
+    if (here)
+        rec_captures_read(s->unwinder, self->cpu);
+    return is_last_reader(s);
+}
+
+static void
+gather(rec_sampler *s)
+{
+    s->gathering = false;
+    pr_code code = rec_tick_gather(s->unwinder, &s->error);
+    if (code != PR_OK)
+        end(s, code);
+    s->pass++;
+}
+
+/* Let the tick continue where its threads are.  False: the baton is passed on;
+ * true: it is here, and either there is more to do or the tick is complete. */
+static bool
+go_on(rec_sampler *s, seat *self)
+{
+    const rec_cpu_list *next = rec_tick_next(s->unwinder);
+    if (s->pass + 1 >= REC_PASSES_MAX || self->cpu == REC_NO_CPU) {
+        work(s, self->cpu, true);
+        return true;
+    }
+    if (next->n > 1) {
+        if (!scatter(s, self))
+            return false;
+        if (s->gathering)
+            gather(s);
+        return true;
+    }
+    seat *to = seat_of(s, next->v[0]);
+    if (to && to != self) {
+        hand_over(s, to);
+        return false;
+    }
+    work(s, self->cpu, !to);
+    return true;
+}
+
+/* Hold the baton: tick after tick, until it is passed on (false) or the sampler
+ * ends (true). */
+static bool
+lead(rec_sampler *s, seat *self)
+{
+    if (s->gathering)
+        gather(s);
+    else if (s->pass > 0 && !s->ended)
+        work(s, self->cpu, false);
+    for (;;) {
+        while (!s->ended && s->pass > 0 && rec_tick_next(s->unwinder)->n > 0)
+            if (!go_on(s, self))
+                return false;
+        if (!s->ended && s->pass > 0)
             end_tick(s);
+        if (s->ended || !begin_tick(s))
+            break;
+        if (!work(s, self->cpu, self->cpu == REC_NO_CPU) && s->pass == 0 &&
+            !s->ended)
+            end_tick(s); /* it was not attempted */
     }
     tell_last_marks(s);
-    return NULL;
+    return true;
 }
 
 static void
@@ -406,6 +484,19 @@ leave(rec_sampler *s)
     return NULL;
 }
 
+/* On a CPU that this thread may not run on. */
+static bool
+stray(rec_sampler *s)
+{
+    seat *next = &s->seat[s->n_cpus];
+    if (!make_seat(next)) {
+        end(s, PR_INTERNAL);
+        return true;
+    }
+    sem_post(&next->baton);
+    return false;
+}
+
 static void *
 sit(void *argument)
 {
@@ -419,21 +510,18 @@ sit(void *argument)
             ;
         if (s->ended)
             return leave(s);
-        s->policy = policy;
-        seat *next;
-        if (!pinned) {
-            self->broken = true;
-            next = &s->seat[s->n_cpus];
-            if (!make_seat(next))
-                end(s, PR_INTERNAL);
-        } else {
-            next = lead(s, self);
+        self->broken = !pinned && self->cpu != REC_NO_CPU;
+        if (s->reading) {
+            if (pinned)
+                rec_captures_read(s->unwinder, self->cpu);
+            if (!is_last_reader(s))
+                continue;
         }
-        if (s->ended) {
+        s->policy = policy;
+        if (pinned ? lead(s, self) : stray(s)) {
             release_all(s);
             return leave(s);
         }
-        sem_post(&next->baton);
     }
 }
 

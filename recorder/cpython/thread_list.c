@@ -306,16 +306,21 @@ word_at(const uint8_t *bytes, span s, uint32_t offset)
 }
 
 void
-rec_interps_add(rec_threads_table *table, rec_batch *w)
+rec_interp_add(const rec_threads_table *table, size_t i, rec_batch *w,
+               rec_interp_words *ret)
 {
     span s = interp_span(&table->runtime->layout);
-    for (size_t i = 0; i < table->n_interps; i++) {
-        rec_interp *in = &table->interp[i];
-        in->piece[0] = rec_batch_add(w, in->address + s.from, s.to - s.from);
-        in->piece[1] = in->gil.address
-                           ? rec_batch_add(w, in->gil.address, REC_CAP_GIL)
-                           : REC_NO_PIECE;
-    }
+    const rec_interp *in = &table->interp[i];
+    ret->own = rec_batch_add(w, in->address + s.from, s.to - s.from);
+    ret->gil = in->gil.address ? rec_batch_add(w, in->gil.address, REC_CAP_GIL)
+                               : REC_NO_PIECE;
+}
+
+void
+rec_interps_add(rec_threads_table *table, rec_batch *w)
+{
+    for (size_t i = 0; i < table->n_interps; i++)
+        rec_interp_add(table, i, w, &table->interp[i].words);
 }
 
 static void
@@ -328,29 +333,34 @@ parse_gil(const rec_threads_table *table, const uint8_t *bytes, rec_gil *gil)
 }
 
 bool
-rec_interps_parse(rec_threads_table *table, const rec_batch *w)
+rec_interp_parse(rec_threads_table *table, size_t i, const rec_batch *w,
+                 const rec_interp_words *words)
 {
     const rec_layout *l = &table->runtime->layout;
     span s = interp_span(l);
+    rec_interp *in = &table->interp[i];
+    const uint8_t *p = rec_batch_bytes(w, words->own);
+    const uint8_t *gil = rec_batch_bytes(w, words->gil);
+    if (!p || (in->gil.address && !gil))
+        return false;
+    uint64_t next = i + 1 < table->n_interps ? table->interp[i + 1].address : 0;
+    in->generation = word_at(p, s, l->interp.code_generation);
+    in->gc_frame = 0;
+    if (l->gc.frame != REC_ABSENT &&
+        rec_u32(p + (l->interp.gc + l->gc.collecting - s.from)))
+        in->gc_frame = word_at(p, s, l->interp.gc + l->gc.frame);
+    if (gil)
+        parse_gil(table, gil, &in->gil);
+    return word_at(p, s, l->interp.next) == next &&
+           word_at(p, s, l->interp.threads_head) == in->threads_head;
+}
+
+bool
+rec_interps_parse(rec_threads_table *table, const rec_batch *w)
+{
     bool same = true;
-    for (size_t i = 0; i < table->n_interps; i++) {
-        rec_interp *in = &table->interp[i];
-        const uint8_t *p = rec_batch_bytes(w, in->piece[0]);
-        const uint8_t *gil = rec_batch_bytes(w, in->piece[1]);
-        if (!p || (in->gil.address && !gil))
-            return false;
-        uint64_t next =
-            i + 1 < table->n_interps ? table->interp[i + 1].address : 0;
-        same = same && word_at(p, s, l->interp.next) == next &&
-               word_at(p, s, l->interp.threads_head) == in->threads_head;
-        in->generation = word_at(p, s, l->interp.code_generation);
-        in->gc_frame = 0;
-        if (l->gc.frame != REC_ABSENT &&
-            rec_u32(p + (l->interp.gc + l->gc.collecting - s.from)))
-            in->gc_frame = word_at(p, s, l->interp.gc + l->gc.frame);
-        if (gil)
-            parse_gil(table, gil, &in->gil);
-    }
+    for (size_t i = 0; i < table->n_interps; i++)
+        same = rec_interp_parse(table, i, w, &table->interp[i].words) && same;
     return same;
 }
 

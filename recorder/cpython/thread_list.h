@@ -23,14 +23,19 @@ typedef struct rec_gil {
     bool locked;
 } rec_gil;
 
+/* Pieces of a batch: an interpreter's own words, and those of its GIL. */
+typedef struct rec_interp_words {
+    size_t own, gil;
+} rec_interp_words;
+
 typedef struct rec_interp {
     uint64_t address;
     uint64_t threads_head, threads_main;
     uint64_t generation; /* of code objects */
     uint64_t gc_frame;   /* where a collection runs; 0: none does */
     rec_gil gil, last_gil;
-    uint64_t witness; /* rseq.cpu_id of a holder proven still; 0: none */
-    size_t piece[2];  /* its own words, and its GIL's if that lies elsewhere */
+    uint64_t witness;       /* rseq.cpu_id of a holder proven still; 0: none */
+    rec_interp_words words; /* in the batch of rec_interps_add() */
     uint32_t id;
 } rec_interp;
 
@@ -140,6 +145,12 @@ bool rec_threads_name(rec_threads_table *table, const rec_thread *thread,
 void rec_interps_add(rec_threads_table *table, rec_batch *batch);
 /* After the read.  False: they are not what was listed; list anew. */
 bool rec_interps_parse(rec_threads_table *table, const rec_batch *batch);
+
+/* The same for interpreter `i` alone, in a batch of its own. */
+void rec_interp_add(const rec_threads_table *table, size_t i, rec_batch *batch,
+                    rec_interp_words *ret);
+bool rec_interp_parse(rec_threads_table *table, size_t i,
+                      const rec_batch *batch, const rec_interp_words *words);
 
 /* Does the thread state read still belong to this thread? */
 bool rec_thread_matches(const rec_thread *thread, const rec_layout *layout,

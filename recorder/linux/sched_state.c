@@ -62,23 +62,51 @@ read_task_file(const rec_sched *s, int *kept, pid_t pid, pid_t tid,
     return (size_t)n;
 }
 
-bool
+static bool
+exists(pid_t pid, pid_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)tid);
+    return access(path, F_OK) == 0;
+}
+
+/* Three numbers; a thread that a list of threads shows was put on a CPU at
+ * least once. */
+static bool
+parse_schedstat(const char *text, uint64_t v[3])
+{
+    const char *p = text;
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        v[i] = strtoull(p, &end, 10);
+        if (end == p)
+            return false;
+        p = end;
+    }
+    return v[2] != 0;
+}
+
+rec_sched_answer
 rec_sched_ran(rec_sched *s, pid_t pid, pid_t tid, bool *ret_ran)
 {
     char text[128];
-    if (!read_task_file(s, &s->schedstat_fd, pid, tid, "schedstat", text,
-                        sizeof text))
-        return false;
-    char *p = text;
-    uint64_t run_ns = strtoull(p, &p, 10);
-    (void)strtoull(p, &p, 10);
-    uint64_t n_runs = strtoull(p, &p, 10);
-    *ret_ran = s->ran = n_runs != s->n_runs || run_ns != s->run_ns;
+    uint64_t v[3];
+    *ret_ran = true;
+    s->counted = read_task_file(s, &s->schedstat_fd, pid, tid, "schedstat",
+                                text, sizeof text) &&
+                 parse_schedstat(text, v);
+    if (!s->counted) {
+        s->ran = true;
+        s->asleep = false;
+        return exists(pid, tid) ? REC_SCHED_UNCOUNTED : REC_SCHED_GONE;
+    }
+    *ret_ran = s->ran = v[2] != s->n_runs || v[0] != s->run_ns;
     if (s->ran)
         s->asleep = false;
-    s->run_ns = run_ns;
-    s->n_runs = n_runs;
-    return true;
+    s->run_ns = v[0];
+    s->wait_ns = v[1];
+    s->n_runs = v[2];
+    return REC_SCHED_KNOWN;
 }
 
 /* Field 39 of stat, counted from the letter, which is the third. */
@@ -91,15 +119,20 @@ parse_cpu(const char *letter)
         if (p)
             p++;
     }
-    return p ? (uint32_t)strtoul(p, NULL, 10) : UINT32_MAX;
+    return p && *p ? (uint32_t)strtoul(p, NULL, 10) : UINT32_MAX;
 }
 
-/* The number behind a name in the text of status; 0 without it. */
-static uint64_t
-number_after(const char *text, const char *name)
+/* The number after a name in the text of status; false without it. */
+static bool
+number_after(const char *text, const char *name, uint64_t *ret)
 {
     const char *p = strstr(text, name);
-    return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+    if (!p)
+        return false;
+    char *end;
+    p += strlen(name);
+    *ret = strtoull(p, &end, 10);
+    return end != p;
 }
 
 /* Was it taken off its CPU as often as it was put on one?  Its letter alone
@@ -110,11 +143,13 @@ static bool
 is_off_cpu(rec_sched *s, pid_t pid, pid_t tid)
 {
     char text[4096];
-    if (!read_task_file(s, &s->status_fd, pid, tid, "status", text,
-                        sizeof text))
-        return false;
-    return s->n_runs == number_after(text, "\nvoluntary_ctxt_switches:") +
-                            number_after(text, "\nnonvoluntary_ctxt_switches:");
+    uint64_t voluntary, forced;
+    return s->counted &&
+           read_task_file(s, &s->status_fd, pid, tid, "status", text,
+                          sizeof text) &&
+           number_after(text, "\nvoluntary_ctxt_switches:", &voluntary) &&
+           number_after(text, "\nnonvoluntary_ctxt_switches:", &forced) &&
+           s->n_runs == voluntary + forced;
 }
 
 bool

@@ -1,6 +1,12 @@
 /*
- * sched_state.h - the kernel's word on one thread: did it run, is it asleep,
- * on which CPU is it?
+ * sched_state.h - what the kernel says of one thread: whether it ran, whether
+ * it is asleep, and its CPU.
+ *
+ * From /proc/PID/task/TID: schedstat (time on a CPU, time waiting for one,
+ * times it was put on one; Linux, kernel/sched/stats.h, struct sched_info),
+ * stat (state, CPU), status (switches away from a CPU).
+ *
+ * One thread at a time uses a rec_sched; different ones are independent.
  */
 #ifndef RECORDER_LINUX_SCHED_STATE_H
 #define RECORDER_LINUX_SCHED_STATE_H
@@ -11,8 +17,9 @@
 
 typedef struct rec_sched {
     int schedstat_fd, stat_fd, status_fd; /* or -1 */
-    int keep_below;          /* descriptors from here on are not kept open */
-    uint64_t run_ns, n_runs; /* of the last read of schedstat */
+    int keep_below; /* descriptors from here on are not kept open */
+    uint64_t run_ns, wait_ns, n_runs; /* of the last read of schedstat */
+    bool counted;                     /* the kernel counts runs */
     bool ran;     /* since the read of schedstat before the last one */
     bool asleep;  /* off every CPU, and it has not run since n_runs */
     char letter;  /* of its state at the last rec_sched_read() */
@@ -22,9 +29,18 @@ typedef struct rec_sched {
 void rec_sched_init(rec_sched *sched, int keep_below);
 void rec_sched_release(rec_sched *sched);
 
-/* Read schedstat of thread `tid` of process `pid`: *ret_ran is false only if
- * the thread did not run since the last call.  False: the thread is gone. */
-bool rec_sched_ran(rec_sched *sched, pid_t pid, pid_t tid, bool *ret_ran);
+typedef enum rec_sched_answer {
+    REC_SCHED_KNOWN,
+    REC_SCHED_UNCOUNTED, /* a kernel that does not count runs: it built no
+                          * CONFIG_SCHED_INFO, or shows zeros */
+    REC_SCHED_GONE       /* there is no such thread */
+} rec_sched_answer;
+
+/* Read schedstat of thread `tid` of process `pid`.  REC_SCHED_KNOWN: *ret_ran is
+ * false only if the thread did not run since the last call.  Else *ret_ran is
+ * true, and nothing is proven. */
+rec_sched_answer rec_sched_ran(rec_sched *sched, pid_t pid, pid_t tid,
+                               bool *ret_ran);
 
 /* Read the letter of its state and its CPU.  What this finds holds until a
  * call of rec_sched_ran() finds that the thread ran.  False: the thread is

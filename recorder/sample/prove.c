@@ -26,12 +26,22 @@ enum {
     RUNS_FOR_US = 10000 /* kernels with 250 ticks a second, and some delay */
 };
 
-uint64_t
-rec_own_switches(void)
+bool
+rec_own_switches(uint64_t *ret)
 {
     struct rusage r;
-    getrusage(RUSAGE_THREAD, &r);
-    return (uint64_t)r.ru_nvcsw + (uint64_t)r.ru_nivcsw;
+    if (getrusage(RUSAGE_THREAD, &r) != 0)
+        return false;
+    *ret = (uint64_t)r.ru_nvcsw + (uint64_t)r.ru_nivcsw;
+    return true;
+}
+
+/* Has the calling thread run all the time since the pass began? */
+static bool
+ran_throughout(const rec_unwinder *u)
+{
+    uint64_t now;
+    return u->tick.counted && rec_own_switches(&now) && now == u->tick.switches;
 }
 
 uint64_t
@@ -142,8 +152,9 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
 static pr_code
 refresh_state(rec_unwinder *u, rec_thread *t, pr_err *err)
 {
-    bool ran = true;
-    if (!rec_sched_ran(&t->sched, u->process.pid, t->host, &ran) ||
+    bool ran;
+    if (rec_sched_ran(&t->sched, u->process.pid, t->host, &ran) ==
+            REC_SCHED_GONE ||
         (!ran && t->sched.asleep))
         return PR_OK;
     rec_sched_read(&t->sched, u->process.pid, t->host);
@@ -193,14 +204,14 @@ rec_sample_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
 {
     rec_read r = {guard, REC_NO_PIECE, REC_NO_PIECE, {0}};
     if (guard)
-        r.before = rec_batch_add(&u->program.batch, guard, 4);
-    rec_stack_ask(&u->program.walker, &t->stack, &u->program.batch);
+        r.before = rec_batch_add(u->tick.batch, guard, 4);
+    rec_stack_ask(&u->program.walker, &t->stack, u->tick.batch);
     /* unguarded, the current frame read again shows what moved */
     if (!rec_data_stack_add(&t->source, &u->program.runtime.layout,
-                            &u->program.batch, !guard, &r.shot))
+                            u->tick.batch, !guard, &r.shot))
         return false;
     if (guard)
-        r.after = rec_batch_add(&u->program.batch, guard, 4);
+        r.after = rec_batch_add(u->tick.batch, guard, 4);
     *ret = r;
     return true;
 }
@@ -208,7 +219,7 @@ rec_sample_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
 static pr_code
 check_thread(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
 {
-    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, r->shot.tstate);
+    const uint8_t *tstate = rec_batch_bytes(u->tick.batch, r->shot.tstate);
     if (tstate && rec_thread_matches(t, &u->program.runtime.layout, tstate))
         return PR_OK;
     return PR_FAIL_AT(err, PR_NAME, t->tstate, "thread is gone");
@@ -218,14 +229,14 @@ static pr_code
 read_thread(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret,
             pr_err *err)
 {
-    rec_batch_reset(&u->program.batch);
+    rec_batch_reset(u->tick.batch);
     uint32_t generation = u->program.runtime.layout.interp.code_generation;
     if (generation != REC_ABSENT)
-        rec_batch_add(&u->program.batch,
+        rec_batch_add(u->tick.batch,
                       u->table.interp[t->interp].address + generation, 8);
     if (!rec_sample_add(u, t, guard, ret))
         return pr_no_memory(err);
-    return rec_batch_read(&u->program.batch, err);
+    return rec_batch_read(u->tick.batch, err);
 }
 
 static uint64_t
@@ -241,9 +252,8 @@ begin_codes(rec_unwinder *u, const rec_thread *t)
 {
     uint32_t at = u->program.runtime.layout.interp.code_generation;
     uint64_t interp = u->table.interp[t->interp].address, generation;
-    const uint8_t *p = at == REC_ABSENT
-                           ? NULL
-                           : rec_batch_find(&u->program.batch, interp + at, 8);
+    const uint8_t *p =
+        at == REC_ABSENT ? NULL : rec_batch_find(u->tick.batch, interp + at, 8);
     if (p)
         generation = rec_u64(p);
     rec_codes_begin(u->program.codes, interp, p ? &generation : NULL);
@@ -253,7 +263,7 @@ static pr_code
 walk_and_decode(rec_unwinder *u, rec_thread *t, const rec_shot *shot,
                 uint64_t start, found *ret, pr_err *err)
 {
-    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, shot->tstate);
+    const uint8_t *tstate = rec_batch_bytes(u->tick.batch, shot->tstate);
     rec_walk walk = {start,
                      base_frame(u, tstate),
                      shot->outer_frame,
@@ -261,11 +271,11 @@ walk_and_decode(rec_unwinder *u, rec_thread *t, const rec_shot *shot,
                      rec_frame_cache_get(t, &u->program.runtime.layout, tstate),
                      &t->stack};
     begin_codes(u, t);
-    pr_code code = rec_stack_walk(&u->program.walker, &u->program.batch,
-                                  &t->source, &walk, err);
+    pr_code code = rec_stack_walk(&u->program.walker, u->tick.batch, &t->source,
+                                  &walk, err);
     if (code != PR_OK)
         return code;
-    return rec_stack_decode(&u->program.walker, &u->program.batch, &t->source,
+    return rec_stack_decode(&u->program.walker, u->tick.batch, &t->source,
                             &t->stack, &u->program.fresh, &ret->keep,
                             &ret->omitted, err);
 }
@@ -279,7 +289,7 @@ take_stack(rec_unwinder *u, rec_thread *t, rec_read *r, found *ret, pr_err *err)
     pr_code code = check_thread(u, t, r, err);
     if (code == PR_OK)
         code = rec_data_stack_follow(&t->source, &u->program.runtime.layout,
-                                     &u->program.batch, &r->shot, err);
+                                     u->tick.batch, &r->shot, err);
     if (code != PR_OK)
         return code;
     code = walk_and_decode(u, t, &r->shot, r->shot.current_frame, ret, err);
@@ -299,25 +309,30 @@ take_stack(rec_unwinder *u, rec_thread *t, rec_read *r, found *ret, pr_err *err)
 static pr_code
 close_guard(rec_unwinder *u, rec_read *r, uint32_t calls, pr_err *err)
 {
-    if (u->program.batch.calls == calls)
+    if (u->tick.batch->calls == calls)
         return PR_OK;
-    r->after = rec_batch_add(&u->program.batch, r->guard, 4);
-    return rec_batch_read(&u->program.batch, err);
+    r->after = rec_batch_add(u->tick.batch, r->guard, 4);
+    return rec_batch_read(u->tick.batch, err);
 }
 
 static uint32_t
 guard_word(const rec_unwinder *u, size_t piece)
 {
-    const uint8_t *p = rec_batch_bytes(&u->program.batch, piece);
+    const uint8_t *p = rec_batch_bytes(u->tick.batch, piece);
     return p ? rec_u32(p) : UINT32_MAX;
+}
+
+static bool
+guard_is(const rec_unwinder *u, const rec_read *r, int cpu)
+{
+    return guard_word(u, r->before) == (uint32_t)cpu &&
+           guard_word(u, r->after) == (uint32_t)cpu;
 }
 
 static bool
 guard_holds(const rec_unwinder *u, const rec_read *r)
 {
-    return u->tick.cpu != REC_NO_CPU &&
-           guard_word(u, r->before) == (uint32_t)u->tick.cpu &&
-           guard_word(u, r->after) == (uint32_t)u->tick.cpu;
+    return u->tick.cpu != REC_NO_CPU && guard_is(u, r, u->tick.cpu);
 }
 
 /* A thread that held the GIL and ran since its last look was stopped by us:
@@ -337,7 +352,7 @@ add_cpu_state(rec_unwinder *u, rec_thread *t, found *f)
 static pr_code
 set_anchor(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
 {
-    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, r->shot.tstate);
+    const uint8_t *tstate = rec_batch_bytes(u->tick.batch, r->shot.tstate);
     if (rec_frame_cache_set(t, &u->program.runtime.layout, u->process.pid,
                             tstate))
         return PR_OK;
@@ -353,8 +368,7 @@ close_proof(rec_unwinder *u, rec_read *r, uint32_t calls, bool *ret_proven,
 {
     pr_code code = close_guard(u, r, calls, err);
     if (code == PR_OK)
-        *ret_proven =
-            rec_own_switches() == u->tick.switches && guard_holds(u, r);
+        *ret_proven = ran_throughout(u) && guard_holds(u, r);
     return code;
 }
 
@@ -376,7 +390,7 @@ accept_still(rec_unwinder *u, rec_thread *t, const rec_read *r, const found *f,
     if (code != PR_OK || u->opts.cache != REC_CACHE_ANCHOR)
         return code;
     code = set_anchor(u, t, r, err);
-    if (rec_own_switches() != u->tick.switches)
+    if (!ran_throughout(u))
         rec_frame_cache_drop(t); /* it may have run before the write */
     return code;
 }
@@ -390,7 +404,7 @@ rec_sample_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
     *ret = REC_ELSEWHERE;
     if (t->sched.cpu != (uint32_t)u->tick.cpu)
         return PR_OK;
-    uint32_t calls = u->program.batch.calls;
+    uint32_t calls = u->tick.batch->calls;
     found f = {0};
     pr_err why = PR_ERR_INIT;
     pr_code taken = take_stack(u, t, &r, &f, &why);
@@ -415,8 +429,8 @@ rec_sample_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
 static bool
 is_at_rest(const rec_unwinder *u, const rec_thread *t)
 {
-    return t->sched.asleep ||
-           (u->tick.cpu != REC_NO_CPU && t->sched.cpu == (uint32_t)u->tick.cpu);
+    return t->sched.asleep || (t->sched.counted && u->tick.cpu != REC_NO_CPU &&
+                               t->sched.cpu == (uint32_t)u->tick.cpu);
 }
 
 static pr_code
@@ -425,8 +439,8 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
     pid_t pid = u->process.pid;
     bool ran;
     *ret = REC_SAMPLED;
-    if (!rec_sched_ran(&t->sched, pid, t->host, &ran) ||
-        !rec_sched_read(&t->sched, pid, t->host)) {
+    rec_sched_answer answer = rec_sched_ran(&t->sched, pid, t->host, &ran);
+    if (answer == REC_SCHED_GONE || !rec_sched_read(&t->sched, pid, t->host)) {
         t->vanished = true;
         return look_again(u, t, PR_NAME, ret, err);
     }
@@ -447,7 +461,9 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
         return stop(t, &why, err);
     bool proven;
     if (rest) {
-        proven = rec_sched_ran(&t->sched, pid, t->host, &ran) && !ran;
+        proven =
+            rec_sched_ran(&t->sched, pid, t->host, &ran) == REC_SCHED_KNOWN &&
+            !ran;
     } else {
         code = close_proof(u, &r, 0, &proven, err);
         if (code != PR_OK)
@@ -459,6 +475,40 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
     }
     if (taken != PR_OK)
         return look_again(u, t, taken, ret, err);
+    if (t->sched.letter == 'R')
+        f.status |= PR_ON_CPU;
+    return accept(u, t, &f,
+                  t->sched.asleep ? PR_COUNT_SLEEPING : PR_COUNT_PROVEN, err);
+}
+
+/* ---- read from its own CPU ---- */
+
+/* What was missing in the batch was read later, from elsewhere: that proves
+ * nothing, but the next batch asks for it. */
+pr_code
+rec_sample_captured(rec_unwinder *u, const rec_capture *c, pr_err *err)
+{
+    rec_thread *t = c->thread;
+    rec_read r = c->read;
+    bool still = c->still && rec_interp_parse(&u->table, t->interp,
+                                              u->tick.batch, &c->words);
+    if (r.guard) {
+        still = still && guard_is(u, &r, c->cpu);
+        t->sched.cpu = guard_word(u, r.after);
+    }
+    if (!still)
+        return PR_OK;
+    uint32_t calls = u->tick.batch->calls;
+    found f = {0};
+    pr_err why = PR_ERR_INIT;
+    pr_code code = take_stack(u, t, &r, &f, &why);
+    if (rec_is_fatal(code))
+        return stop(t, &why, err);
+    if (u->tick.batch->calls != calls)
+        return PR_OK;
+    rec_sampled ignored;
+    if (code != PR_OK)
+        return look_again(u, t, code, &ignored, err);
     if (t->sched.letter == 'R')
         f.status |= PR_ON_CPU;
     return accept(u, t, &f,
@@ -501,7 +551,7 @@ static void
 choose_starts(const rec_unwinder *u, const rec_thread *t, const rec_shot *shot,
               uint64_t start[2])
 {
-    const uint8_t *p = rec_batch_bytes(&u->program.batch, shot->again);
+    const uint8_t *p = rec_batch_bytes(u->tick.batch, shot->again);
     uint64_t first = shot->current_frame, again = p ? rec_u64(p) : first;
     size_t a = rec_data_stack_chunk(&t->source, 0, first, 1);
     size_t b = rec_data_stack_chunk(&t->source, 0, again, 1);
@@ -526,7 +576,7 @@ try_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, found *ret,
         code = check_thread(u, t, &r, err);
     if (code == PR_OK)
         code = rec_data_stack_follow(&t->source, &u->program.runtime.layout,
-                                     &u->program.batch, &r.shot, err);
+                                     u->tick.batch, &r.shot, err);
     if (code != PR_OK)
         return code;
     uint64_t start[2];
@@ -604,14 +654,16 @@ rec_sample_running(rec_unwinder *u, rec_thread *t, const rec_read *read,
 
 /* ---- the best way there is ---- */
 
-/* A thread that is likely to run: read between its own guards at once. */
+/* Read between its own guards at once: a thread that is likely to run, and one
+ * of which the kernel does not count the runs. */
 static bool
 is_runner(const rec_unwinder *u, const rec_thread *t)
 {
     const rec_interp *in = &u->table.interp[t->interp];
-    if (u->tick.cpu == REC_NO_CPU || !t->rseq)
+    if (u->tick.cpu == REC_NO_CPU || !t->rseq || !u->tick.counted)
         return false;
-    return !in->gil.address || (in->gil.locked && in->gil.holder == t->tstate);
+    return !in->gil.address || !t->sched.counted ||
+           (in->gil.locked && in->gil.holder == t->tstate);
 }
 
 uint32_t
@@ -645,6 +697,13 @@ look_runner(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
     return rec_sample_still(u, t, &r, ret, err);
 }
 
+/* Neither another try nor another pass follows. */
+static bool
+is_final(const rec_unwinder *u)
+{
+    return u->tick.last && u->tick.exhausted;
+}
+
 pr_code
 rec_sample(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
 {
@@ -655,13 +714,13 @@ rec_sample(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
             return code;
     } else if (is_runner(u, t)) {
         code = look_runner(u, t, ret, err);
-        if (code != PR_OK || *ret != REC_ELSEWHERE)
+        if (code != PR_OK || *ret == REC_SAMPLED ||
+            (*ret == REC_BROKEN && !is_final(u)))
             return code;
     }
     code = look_quiet(u, t, ret, err);
-    if (code != PR_OK || *ret == REC_SAMPLED || !u->tick.last)
+    if (code != PR_OK || *ret == REC_SAMPLED || !u->tick.last ||
+        (*ret == REC_BROKEN && !u->tick.exhausted))
         return code;
-    if (*ret == REC_BROKEN && !u->tick.exhausted)
-        return PR_OK;
     return look_remote(u, t, NULL, ret, err);
 }

@@ -8,8 +8,9 @@
 
 #include "recorder/sample/unwinder_internal.h"
 
-/* Our own context switches so far: who did not switch ran all the time. */
-uint64_t rec_own_switches(void);
+/* Context switches of the calling thread so far: between two equal counts it
+ * ran all the time.  False: the kernel does not say (a seccomp filter). */
+bool rec_own_switches(uint64_t *ret);
 
 /* Microseconds of the samples' clock. */
 uint64_t rec_now_us(const rec_unwinder *unwinder);
@@ -21,13 +22,8 @@ typedef enum rec_sampled {
     REC_BROKEN     /* we were switched out: what was read is worth nothing */
 } rec_sampled;
 
-/* Add what a look at the thread needs, between two reads of `guard` (or none
- * with 0); read with rec_batch_read(), then rec_sample_finish(). */
-typedef struct rec_read {
-    uint64_t guard;
-    size_t before, after; /* pieces of the guard */
-    rec_shot shot;
-} rec_read;
+/* Add what a sample of the thread needs to the tick's batch, between two reads
+ * of `guard` (0: none); read it with rec_batch_read().  False: out of memory. */
 bool rec_sample_add(rec_unwinder *unwinder, rec_thread *thread, uint64_t guard,
                     rec_read *ret);
 
@@ -42,6 +38,11 @@ pr_code rec_sample_running(rec_unwinder *unwinder, rec_thread *thread,
 /* Look by the best way there is from here. */
 pr_code rec_sample(rec_unwinder *unwinder, rec_thread *thread, rec_sampled *ret,
                    pr_err *err);
+
+/* Judge a thread that was read from its own CPU; the tick's batch is that of
+ * the capture.  It stays wanted if it is not proven. */
+pr_code rec_sample_captured(rec_unwinder *unwinder, const rec_capture *capture,
+                            pr_err *err);
 
 /* The target is stopped. */
 pr_code rec_sample_stopped(rec_unwinder *unwinder, rec_thread *thread,

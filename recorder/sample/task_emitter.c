@@ -125,8 +125,8 @@ push_call(rec_task_emitter *t, rec_unwinder *u, const rec_call *call,
 {
     uint32_t id;
     const rec_code *code;
-    pr_code r = rec_codes_get(u->program.codes, &u->program.batch, call->code,
-                              &code, err);
+    pr_code r =
+        rec_codes_get(u->program.codes, u->tick.batch, call->code, &code, err);
     if (r == PR_OK)
         r = rec_codes_frame(u->program.codes, code, call->instr, PR_NO_OPCODE,
                             &id, err);
@@ -256,7 +256,7 @@ begin_codes(rec_unwinder *u, const rec_task *task)
     for (size_t i = 0; counted && i < u->table.n_interps; i++)
         if (u->table.interp[i].id == task->interp)
             in = &u->table.interp[i];
-    rec_batch_reset(&u->program.batch);
+    rec_batch_reset(u->tick.batch);
     rec_codes_begin(u->program.codes, in ? in->address : 0,
                     in ? &in->generation : NULL);
 }

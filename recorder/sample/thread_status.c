@@ -39,7 +39,7 @@ is_exception(rec_unwinder *u, uint64_t value)
     if (rec_object_type(&u->program.runtime.layout, &u->program.memory, value,
                         &type, &flags, NULL) != PR_OK)
         return false;
-    u->program.batch.calls++;
+    u->tick.batch->calls++;
     if (flags & REC_TYPE_EXCEPTION)
         return true;
     u->program.none = value;
@@ -55,12 +55,12 @@ read_item(rec_unwinder *u, rec_thread *t, uint64_t item, uint64_t *ret_value,
     const rec_layout *l = &u->program.runtime.layout;
     if (!rec_plausible(item))
         return false;
-    const uint8_t *p = rec_batch_find(&u->program.batch, item, 16);
+    const uint8_t *p = rec_batch_find(u->tick.batch, item, 16);
     if (!p) {
-        size_t piece = rec_batch_add(&u->program.batch, item, 16);
-        if (rec_batch_read(&u->program.batch, NULL) != PR_OK)
+        size_t piece = rec_batch_add(u->tick.batch, item, 16);
+        if (rec_batch_read(u->tick.batch, NULL) != PR_OK)
             return false;
-        p = rec_batch_bytes(&u->program.batch, piece);
+        p = rec_batch_bytes(u->tick.batch, piece);
     }
     if (!p)
         return false;
@@ -76,7 +76,7 @@ static bool
 has_exception(rec_unwinder *u, rec_thread *t, size_t piece)
 {
     const rec_layout *l = &u->program.runtime.layout;
-    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, piece);
+    const uint8_t *tstate = rec_batch_bytes(u->tick.batch, piece);
     if (l->tstate.current_exception != REC_ABSENT &&
         rec_u64(tstate + l->tstate.current_exception))
         return true;
@@ -99,7 +99,7 @@ has_exception(rec_unwinder *u, rec_thread *t, size_t piece)
 uint8_t
 rec_status_of(rec_unwinder *u, rec_thread *t, size_t piece)
 {
-    const uint8_t *tstate = rec_batch_bytes(&u->program.batch, piece);
+    const uint8_t *tstate = rec_batch_bytes(u->tick.batch, piece);
     unsigned status = 0;
     if (rec_status_holds(u, t, tstate))
         status |= PR_HAS_GIL;
@@ -116,7 +116,7 @@ uint8_t
 rec_status_now(rec_unwinder *u, rec_thread *t)
 {
     bool ran;
-    rec_batch *batch = &u->program.batch;
+    rec_batch *batch = u->tick.batch;
     const rec_layout *l = &u->program.runtime.layout;
     rec_batch_reset(batch);
     size_t piece = rec_batch_add(batch, t->tstate, rec_tstate_bytes(l));

@@ -6,7 +6,7 @@
 #include "recorder/linux/clock.h"
 #include "recorder/linux/procfs.h"
 #include "recorder/linux/sched_state.h"
-#include "recorder/sample/prove.h"
+#include "recorder/sample/capture.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -21,7 +21,6 @@ enum {
     EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
     BROKEN_TRIES = 3,
     NAME_AFTER_US = 1000000,
-    PASSES = 3,            /* of a tick that the caller's thread makes alone */
     WATCH_EVERY_US = 5000, /* eleven young collections take longer */
     REFRESH_PER_TICK = 8   /* idle threads whose state is looked at again */
 };
@@ -176,6 +175,7 @@ end_program(rec_unwinder *u)
     rec_task_emitter_release(&p->tasks);
     rec_gc_watch_release(&p->watch);
     rec_codes_free(p->codes);
+    rec_captures_release(p);
     rec_batch_release(&p->batch);
     rec_walker_release(&p->walker);
     rec_stack_release(&p->fresh);
@@ -236,6 +236,7 @@ rec_unwinder_free(rec_unwinder *u)
     rec_threads_release(&u->table);
     rec_name_table_release(&u->names);
     rec_process_release(&u->process);
+    free(u->tick.next.v);
     free(u);
 }
 
@@ -264,11 +265,11 @@ list_is_due(const rec_unwinder *u)
 static pr_code
 read_interps(rec_unwinder *u, bool *ret_same, pr_err *err)
 {
-    rec_batch_reset(&u->program.batch);
-    rec_interps_add(&u->table, &u->program.batch);
-    pr_code code = rec_batch_read(&u->program.batch, err);
+    rec_batch_reset(u->tick.batch);
+    rec_interps_add(&u->table, u->tick.batch);
+    pr_code code = rec_batch_read(u->tick.batch, err);
     if (code == PR_OK)
-        *ret_same = rec_interps_parse(&u->table, &u->program.batch);
+        *ret_same = rec_interps_parse(&u->table, u->tick.batch);
     return code;
 }
 
@@ -329,9 +330,8 @@ may_have_moved(rec_unwinder *u, rec_thread *t)
     bool settled = is_settled(u, t);
     if (settled && in->gil.address && !had_it && switches <= 1)
         return false;
-    bool ran = true;
-    if (!rec_sched_ran(&t->sched, u->process.pid, t->host, &ran))
-        return true;
+    bool ran;
+    rec_sched_ran(&t->sched, u->process.pid, t->host, &ran);
     return !settled || ran || !t->sched.asleep;
 }
 
@@ -422,7 +422,8 @@ predicted(const rec_unwinder *u)
     if (u->opts.strategy == REC_BLOCKING || u->opts.async_mode != REC_ASYNC_OFF)
         return NULL;
     bool remote = u->opts.strategy == REC_REMOTE;
-    return remote || u->tick.cpu != REC_NO_CPU ? find_runner(u, remote) : NULL;
+    bool provable = u->tick.cpu != REC_NO_CPU && u->tick.counted;
+    return remote || provable ? find_runner(u, remote) : NULL;
 }
 
 /* The words of all interpreters and, in the same read, the thread that most
@@ -431,16 +432,16 @@ static pr_code
 read_first(rec_unwinder *u, rec_thread *likely, rec_read *ret, bool *ret_same,
            pr_err *err)
 {
-    rec_batch_reset(&u->program.batch);
-    rec_interps_add(&u->table, &u->program.batch);
+    rec_batch_reset(u->tick.batch);
+    rec_interps_add(&u->table, u->tick.batch);
     uint64_t guard =
         likely && u->opts.strategy != REC_REMOTE ? likely->rseq : 0;
     if (likely && !rec_sample_add(u, likely, guard, ret))
         return pr_no_memory(err);
-    pr_code code = rec_batch_read(&u->program.batch, err);
+    pr_code code = rec_batch_read(u->tick.batch, err);
     if (code != PR_OK)
         return code;
-    *ret_same = rec_interps_parse(&u->table, &u->program.batch);
+    *ret_same = rec_interps_parse(&u->table, u->tick.batch);
     for (size_t i = 0; i < u->table.n_interps; i++)
         u->table.interp[i].witness = 0;
     return PR_OK;
@@ -451,7 +452,7 @@ read_first(rec_unwinder *u, rec_thread *likely, rec_read *ret, bool *ret_same,
 static pr_code
 open_pass(rec_unwinder *u, rec_thread **ret_likely, rec_read *ret, pr_err *err)
 {
-    u->tick.switches = rec_own_switches();
+    u->tick.counted = rec_own_switches(&u->tick.switches);
     rec_thread *likely = NULL;
     bool same = false;
     pr_code code = PR_OK;
@@ -462,7 +463,7 @@ open_pass(rec_unwinder *u, rec_thread **ret_likely, rec_read *ret, pr_err *err)
     if (code == PR_OK && !same) {
         likely = NULL;
         code = list_anew(u, err);
-        u->tick.switches = rec_own_switches();
+        u->tick.counted = rec_own_switches(&u->tick.switches);
     }
     if (code == PR_OK)
         *ret_likely = likely;
@@ -515,7 +516,7 @@ run_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
         code = u->opts.strategy == REC_REMOTE
                    ? rec_sample_running(u, likely, &read, &looked, err)
                    : rec_sample_still(u, likely, &read, &looked, err);
-        *ret_broken = looked == REC_BROKEN;
+        *ret_broken = looked == REC_BROKEN && !u->tick.exhausted;
         if (code != PR_OK || *ret_broken)
             return code;
     }
@@ -573,23 +574,56 @@ run_stopped(rec_unwinder *u, pr_err *err)
     return code;
 }
 
-/* Where the tick should go on: at the holder of a GIL first, because it is a
- * witness for the others. */
-static int
-next_cpu(const rec_unwinder *u)
+/* ---- where a tick continues ---- */
+
+static bool
+add_cpu(rec_cpu_list *list, int cpu)
 {
-    int next = REC_NO_CPU;
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i] == cpu)
+            return true;
+    if (!pr_grow(&list->v, &list->cap, list->n + 1, sizeof *list->v))
+        return false;
+    list->v[list->n++] = cpu;
+    return true;
+}
+
+static pr_code
+list_cpus(rec_unwinder *u, bool holders, pr_err *err)
+{
     for (size_t i = 0; i < u->table.n_live; i++) {
         const rec_thread *t = u->table.live[i];
         if (!t->wanted || t->sched.cpu > INT_MAX)
             continue;
         const rec_gil *gil = &u->table.interp[t->interp].gil;
-        if (gil->address && gil->locked && gil->holder == t->tstate)
-            return (int)t->sched.cpu;
-        if (next == REC_NO_CPU)
-            next = (int)t->sched.cpu;
+        bool holds = gil->address && gil->locked && gil->holder == t->tstate;
+        if (holds == holders && !add_cpu(&u->tick.next, (int)t->sched.cpu))
+            return pr_no_memory(err);
     }
-    return next;
+    return PR_OK;
+}
+
+/* The holders of GILs first: they are witnesses for the others. */
+static pr_code
+find_next(rec_unwinder *u, pr_err *err)
+{
+    u->tick.next.n = 0;
+    pr_code code = list_cpus(u, true, err);
+    if (code == PR_OK && u->tick.next.n == 0)
+        code = list_cpus(u, false, err);
+    return code;
+}
+
+const rec_cpu_list *
+rec_tick_next(const rec_unwinder *u)
+{
+    return &u->tick.next;
+}
+
+pr_code
+rec_tick_scatter(rec_unwinder *u, pr_err *err)
+{
+    return rec_captures_prepare(u, err);
 }
 
 void
@@ -742,26 +776,39 @@ pass_of_tasks(rec_unwinder *u, pr_err *err)
     return rec_task_emitter_tick(&u->program.tasks, u, err);
 }
 
+/* A thread that is listed and was not sampled is lost, never absent. */
+static pr_code
+lose_rest(rec_unwinder *u, pr_err *err)
+{
+    pr_code code = PR_OK;
+    for (size_t i = 0; i < u->table.n_live && code == PR_OK; i++)
+        if (u->table.live[i]->wanted)
+            code =
+                rec_sample_lose(u, u->table.live[i], PR_COUNT_LOST_MOVED, err);
+    return code;
+}
+
 /* All threads, as the strategy wants it. */
 static pr_code
-pass(rec_unwinder *u, int *ret_next, pr_err *err)
+pass(rec_unwinder *u, pr_err *err)
 {
     if (u->opts.async_mode != REC_ASYNC_OFF && !u->tick.silent)
         return pass_of_tasks(u, err);
     if (u->opts.strategy == REC_BLOCKING && !u->tick.silent)
         return run_stopped(u, err);
     pr_code code = try_pass(u, err);
-    if (code == PR_OK)
-        *ret_next = next_cpu(u);
-    return code;
+    if (code == PR_OK && u->tick.last)
+        code = lose_rest(u, err);
+    return code == PR_OK ? find_next(u, err) : code;
 }
 
 pr_code
-rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
+rec_tick_pass(rec_unwinder *u, int cpu, bool last, pr_err *err)
 {
     u->tick.cpu = cpu;
     u->tick.last = last;
-    *ret_next = REC_NO_CPU;
+    u->tick.batch = &u->program.batch;
+    u->tick.next.n = 0;
     pr_code code = PR_OK;
     uint64_t now = now_ms(), idle_ms = now - u->read_ms;
     u->read_ms = now;
@@ -772,24 +819,48 @@ rec_tick_pass(rec_unwinder *u, int cpu, bool last, int *ret_next, pr_err *err)
     if (code != PR_OK || u->detached)
         return code;
     pr_err why = PR_ERR_INIT;
-    code = pass(u, ret_next, &why);
-    if (code == PR_OK && *ret_next == REC_NO_CPU)
+    code = pass(u, &why);
+    if (code == PR_OK && u->tick.next.n == 0)
         code = watch_collections(u, &why);
+    return code == PR_OK ? PR_OK : recover(u, code, &why, err);
+}
+
+pr_code
+rec_tick_gather(rec_unwinder *u, pr_err *err)
+{
+    pr_err why = PR_ERR_INIT;
+    pr_code code = rec_captures_judge(u, &why);
+    if (code == PR_OK)
+        code = find_next(u, &why);
+    if (code == PR_OK && u->tick.next.n == 0)
+        code = watch_collections(u, &why);
+    if (code != PR_OK)
+        u->tick.next.n = 0;
     return code == PR_OK ? PR_OK : recover(u, code, &why, err);
 }
 
 pr_code
 rec_tick_prepare(rec_unwinder *u, pr_err *err)
 {
-    int next;
     u->tick.silent = true;
     u->tick.time_us = rec_now_us(u);
     u->tick.begun = false;
-    pr_code code = rec_tick_pass(u, REC_NO_CPU, true, &next, err);
+    pr_code code = rec_tick_pass(u, REC_NO_CPU, true, err);
     u->tick.silent = false;
-    u->emitter.n_ticks = 0; /* nobody owes samples of it */
+    u->emitter.n_ticks = 0; /* no thread has a pending sample */
     u->stats = (rec_stats){0};
     return code;
+}
+
+/* Read threads on several CPUs, one CPU after the other. */
+static pr_code
+visit_all(rec_unwinder *u, pr_err *err)
+{
+    pr_code code = rec_tick_scatter(u, err);
+    for (size_t i = 0; code == PR_OK && i < u->tick.next.n; i++)
+        if (move_to(u->tick.next.v[i]))
+            rec_captures_read(u, u->tick.next.v[i]);
+    return code == PR_OK ? rec_tick_gather(u, err) : code;
 }
 
 pr_code
@@ -798,13 +869,19 @@ rec_unwinder_tick(rec_unwinder *u, uint64_t time_us, pr_err *err)
     cpu_set_t own;
     bool moves = u->opts.strategy != REC_REMOTE &&
                  sched_getaffinity(0, sizeof own, &own) == 0;
-    int cpu = REC_NO_CPU, next = REC_NO_CPU;
     rec_tick_begin(u, time_us);
-    pr_code code = rec_tick_pass(u, cpu, !moves, &next, err);
-    for (int i = 1; code == PR_OK && next != REC_NO_CPU && i < PASSES; i++) {
-        cpu = move_to(next) ? next : REC_NO_CPU;
-        bool last = i + 1 == PASSES || cpu == REC_NO_CPU;
-        code = rec_tick_pass(u, cpu, last, &next, err);
+    pr_code code = rec_tick_pass(u, REC_NO_CPU, !moves, err);
+    for (int i = 1; code == PR_OK && u->tick.next.n && i < REC_PASSES_MAX;
+         i++) {
+        bool last = i + 1 == REC_PASSES_MAX;
+        int cpu = REC_NO_CPU;
+        if (!last && u->tick.next.n > 1) {
+            code = visit_all(u, err);
+            continue;
+        }
+        if (move_to(u->tick.next.v[0]))
+            cpu = u->tick.next.v[0];
+        code = rec_tick_pass(u, cpu, last || cpu == REC_NO_CPU, err);
     }
     if (moves)
         sched_setaffinity(0, sizeof own, &own);

@@ -23,6 +23,34 @@
 
 #define REC_NO_CPU (-1)
 
+/* Passes and rounds of one tick. */
+enum { REC_PASSES_MAX = 4 };
+
+/* CPUs, each once. */
+typedef struct rec_cpu_list {
+    int *v;
+    size_t n, cap;
+} rec_cpu_list;
+
+/* The pieces of a batch that hold what a sample of a thread needs. */
+typedef struct rec_read {
+    uint64_t guard;       /* address of its rseq.cpu_id; 0: not read */
+    size_t before, after; /* pieces of the guard */
+    rec_shot shot;
+} rec_read;
+
+/* A thread, read from its own CPU (capture.h). */
+typedef struct rec_capture {
+    rec_thread *thread;
+    int cpu;
+    rec_memory memory; /* counts its reads */
+    rec_batch batch;
+    rec_interp_words words;
+    rec_read read;
+    pr_code code; /* of the read; PR_TORN: there was none */
+    bool still;   /* nothing that the reader saw lets it have run */
+} rec_capture;
+
 /* One program of the process. */
 typedef struct rec_program {
     rec_memory memory;
@@ -31,7 +59,10 @@ typedef struct rec_program {
     rec_batch batch;
     rec_walker walker;
     rec_stack fresh; /* scratch: the stack being decoded */
-    uint64_t none;   /* address of None, once an exc_value was found to be it */
+    rec_capture **capture;
+    size_t n_captures, cap_captures;
+    size_t captures_used; /* in the present round */
+    uint64_t none; /* address of None, once an exc_value was found to be it */
     rec_task_emitter tasks;
     rec_gc_watch watch;
     uint64_t watched_us; /* when collections were read last */
@@ -47,7 +78,11 @@ typedef struct rec_tick {
     int cpu;           /* of the present pass; REC_NO_CPU: not pinned */
     bool last;         /* no other pass follows */
     bool exhausted;    /* nor another try of this one */
-    uint64_t switches; /* our own, when the pass began */
+    bool counted;      /* our own context switches are known: */
+    uint64_t switches; /* when the pass began */
+    rec_batch *batch;  /* that holds what is judged: of the program or of a
+                        * capture */
+    rec_cpu_list next; /* where the tick should continue; its memory is kept */
 } rec_tick;
 
 struct rec_unwinder {
@@ -81,10 +116,16 @@ pr_code rec_tick_prepare(rec_unwinder *unwinder, pr_err *err);
 void rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us);
 
 /* One pass, from a thread that is pinned to `cpu`, or REC_NO_CPU.  `last` says
- * that no other will follow.  *ret_next is the CPU on which the tick should
- * continue, or REC_NO_CPU when it is complete. */
-pr_code rec_tick_pass(rec_unwinder *unwinder, int cpu, bool last, int *ret_next,
-                      pr_err *err);
+ * that no other will follow.  rec_tick_next() says where the tick continues. */
+pr_code rec_tick_pass(rec_unwinder *unwinder, int cpu, bool last, pr_err *err);
+
+/* The CPUs of threads that are to be read from there, most useful first; valid
+ * until the next pass.  None: the tick is complete.  One: make a pass there.
+ * Several: rec_tick_scatter(), then rec_captures_read() (capture.h) on each of
+ * them at once, then rec_tick_gather(), after which the list is another one. */
+const rec_cpu_list *rec_tick_next(const rec_unwinder *unwinder);
+pr_code rec_tick_scatter(rec_unwinder *unwinder, pr_err *err);
+pr_code rec_tick_gather(rec_unwinder *unwinder, pr_err *err);
 
 /* Between two ticks, at least every tenth of a second: let go of threads that
  * could not be let go at the end of a tick (REC_BLOCKING).  From the thread that
