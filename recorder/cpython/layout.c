@@ -303,6 +303,17 @@ rec_layout_has_cookie(const uint8_t *table)
     return memcmp(table, cookie, sizeof cookie) == 0;
 }
 
+/* 3.11 and 3.12 begin with five int: _initialized, preinitializing,
+ * preinitialized, core_initialized, initialized (Include/internal/
+ * pycore_runtime.h). */
+bool
+rec_layout_may_begin(const uint8_t *bytes)
+{
+    static const uint32_t initialized[] = {1, 0, 1, 1, 1};
+    return rec_layout_has_cookie(bytes) ||
+           memcmp(bytes, initialized, sizeof initialized) == 0;
+}
+
 /* The version and the build of a target with a table are in the table. */
 static pr_code
 load_published(const uint8_t *table, rec_layout *l, pr_err *err)

@@ -155,6 +155,11 @@ typedef struct rec_layout {
 /* Does a table of offsets (3.13 on) begin here? */
 bool rec_layout_has_cookie(const uint8_t *table);
 
+/* May a _PyRuntime begin here, in the data of a program?  A table of offsets,
+ * or, on versions without, the marks of a runtime that was initialized. */
+enum { REC_SIGN_BYTES = 24 };
+bool rec_layout_may_begin(const uint8_t *bytes);
+
 /* Identify the version and fill *ret.  `table` holds the first bytes of
  * _PyRuntime (REC_TABLE_BYTES, zero-padded if the section is shorter).
  * version_hint stands for the version where there is no table: the value of

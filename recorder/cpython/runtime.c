@@ -8,6 +8,8 @@
  */
 #include "recorder/cpython/runtime.h"
 
+#include "recorder/cpython/dict.h"
+#include "recorder/cpython/object.h"
 #include "recorder/linux/elf.h"
 #include "recorder/linux/procfs.h"
 #include <inttypes.h>
@@ -19,7 +21,7 @@ enum {
     TRIES = 4, /* the list of interpreters may change while it is looked at */
     SCAN_MAX = 64 << 20,
     SCAN_PIECE = 1 << 20,
-    VERSION_3_11 = 0x030b00f0 /* PY_VERSION_HEX of a final release */
+    LEVEL_FINAL = 0xf0 /* of PY_VERSION_HEX */
 };
 
 typedef struct search {
@@ -110,6 +112,87 @@ try_runtime(search *s, uint64_t address, uint32_t version, rec_layout *ret,
     return code;
 }
 
+/* "/usr/lib/libpython3.11.so.1.0", "python2.7": the version as Py_Version has
+ * it, or 0. */
+static uint32_t
+version_of_path(const char *path)
+{
+    uint32_t found = 0;
+    for (const char *p = path; (p = strstr(p, "python")) != NULL;) {
+        char *end;
+        p += strlen("python");
+        unsigned long major = strtoul(p, &end, 10);
+        unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 256;
+        if (end > p && major > 0 && major < 256 && minor < 256)
+            found = (uint32_t)(major << 24 | minor << 16) | LEVEL_FINAL;
+    }
+    return found;
+}
+
+/* Where there is no table, sys.hexversion tells the version; its high half
+ * must be that of the layout by which it was found. */
+static pr_code
+read_hexversion(search *s, uint64_t runtime, rec_layout *l, pr_err *err)
+{
+    uint64_t interp = 0, dict = 0, object = 0;
+    int64_t version = 0;
+    pr_code code = read_word(s->memory, runtime + l->runtime.interpreters_head,
+                             &interp, err);
+    if (code == PR_OK)
+        code = read_word(s->memory, interp + l->interp.sysdict, &dict, err);
+    if (code == PR_OK)
+        code = rec_dict_get(l, s->memory, dict, "hexversion", &object, err);
+    if (code == PR_OK)
+        code = rec_object_int(l, s->memory, object, &version, err);
+    if (code == PR_OK && version >> 16 != (l->version >> 16))
+        return PR_FAIL(err, PR_TORN, "sys.hexversion is %" PRId64, version);
+    if (code == PR_OK)
+        l->version = (uint32_t)version;
+    return code;
+}
+
+/* The layouts of all versions without a table are tried in turn: the list of
+ * interpreters and sys.hexversion decide.  What the path of the file says is
+ * good for a message only. */
+static pr_code
+try_layouts(search *s, const rec_mapping *m, uint64_t address, rec_layout *ret,
+            pr_err *err)
+{
+    uint32_t version, named = version_of_path(m->path);
+    for (size_t i = 0; (version = rec_layout_without_table(i)) != 0; i++) {
+        pr_err why = PR_ERR_INIT;
+        pr_code code = try_runtime(s, address, version, ret, &why);
+        if (code == PR_OK)
+            code = read_hexversion(s, address, ret, &why);
+        if (code == PR_OK)
+            return PR_OK;
+        if (code == PR_NOT_PYTHON) { /* loaded, but no interpreter runs */
+            if (err)
+                *err = why;
+            return code;
+        }
+    }
+    pr_code code = named ? rec_layout_check_version(named, err) : PR_OK;
+    return code == PR_OK
+               ? PR_FAIL(err, PR_NOT_PYTHON, "its version is not known")
+               : code;
+}
+
+/* version: the value of Py_Version, or 0. */
+static pr_code
+try_address(search *s, const rec_mapping *m, uint64_t address, uint32_t version,
+            rec_layout *ret, pr_err *err)
+{
+    uint8_t cookie[8];
+    pr_code code =
+        rec_memory_read(s->memory, address, cookie, sizeof cookie, err);
+    if (code != PR_OK)
+        return code;
+    if (!version && !rec_layout_has_cookie(cookie))
+        return try_layouts(s, m, address, ret, err);
+    return try_runtime(s, address, version, ret, err);
+}
+
 /* Is there something at which the whole search ends? */
 static bool
 ends_search(pr_code code)
@@ -123,7 +206,7 @@ try_candidate(search *s, const rec_mapping *m, uint64_t address,
 {
     pr_err why = PR_ERR_INIT;
     rec_layout layout;
-    pr_code code = try_runtime(s, address, version, &layout, &why);
+    pr_code code = try_address(s, m, address, version, &layout, &why);
     if (code == PR_OK) {
         *ret = (rec_runtime){.address = address, .layout = layout};
         snprintf(ret->path, sizeof ret->path, "%s", m->path);
@@ -143,17 +226,6 @@ base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
-}
-
-/* "libpython3.11.so.1.0", "python3.12": the version as Py_Version has it. */
-static uint32_t
-version_of_name(const char *path)
-{
-    const char *p = strstr(base_name(path), "python3.");
-    unsigned long minor = p ? strtoul(p + 8, NULL, 10) : 0;
-    return minor > 0 && minor < 256
-               ? (VERSION_3_11 & 0xff0000ff) | (uint32_t)minor << 16
-               : 0;
 }
 
 static bool
@@ -272,31 +344,46 @@ try_bias(search *s, const rec_mapping *m, uint64_t bias, void *context,
     if (w->version)
         (void)read_word(s->memory, w->version + bias, &version, NULL);
     /* unsigned long Py_Version (3.11+); a wrong bias reads anything */
-    uint32_t hint =
-        version >> 24 == 3 ? (uint32_t)version : version_of_name(m->path);
+    uint32_t hint = version >> 24 == 3 ? (uint32_t)version : 0;
     return try_candidate(s, m, w->runtime + bias, hint, w->ret, err);
 }
 
-/* 3.13 on: look for the cookie in the data of a file that cannot be opened
- * (replaced on disk, and we may not use map_files). */
+/* ---- a scan of the data of files ---- */
+
+/* In a stripped embedder nothing names _PyRuntime; a file that was replaced
+ * cannot be opened without the right to map_files.  Its first bytes are then
+ * looked for in what is mapped of the file's data. */
+static pr_code
+scan_piece(search *s, const rec_mapping *m, uint64_t at, const uint8_t *bytes,
+           size_t len, rec_runtime *ret, pr_err *err)
+{
+    pr_code code = PR_NAME;
+    for (size_t i = 0; i + REC_SIGN_BYTES <= len; i += 8) {
+        if (!rec_layout_may_begin(bytes + i))
+            continue;
+        code = try_candidate(s, m, at + i, 0, ret, err);
+        if (code == PR_OK || ends_search(code))
+            return code;
+    }
+    return PR_NAME;
+}
+
 static pr_code
 scan_mapping(search *s, const rec_mapping *m, rec_runtime *ret, pr_err *err)
 {
     if (!m->writable || m->end - m->start > SCAN_MAX)
         return PR_NAME;
-    uint8_t *bytes = malloc(SCAN_PIECE);
+    uint8_t *bytes = malloc(SCAN_PIECE + REC_SIGN_BYTES);
     if (!bytes)
         return pr_no_memory(err);
     pr_code code = PR_NAME;
-    for (uint64_t at = m->start; at < m->end && !(code == PR_OK);
+    for (uint64_t at = m->start; at < m->end && code == PR_NAME;
          at += SCAN_PIECE) {
-        size_t len = m->end - at < SCAN_PIECE ? (size_t)(m->end - at)
-                                              : (size_t)SCAN_PIECE;
-        if (rec_memory_read(s->memory, at, bytes, len, NULL) != PR_OK)
-            continue;
-        for (size_t i = 0; i + 8 <= len && code != PR_OK; i += 8)
-            if (rec_layout_has_cookie(bytes + i))
-                code = try_candidate(s, m, at + i, 0, ret, err);
+        /* pieces overlap by what tells a runtime */
+        uint64_t left = m->end - at, most = SCAN_PIECE + REC_SIGN_BYTES;
+        size_t len = (size_t)(left < most ? left : most);
+        if (rec_memory_read(s->memory, at, bytes, len, NULL) == PR_OK)
+            code = scan_piece(s, m, at, bytes, len, ret, err);
     }
     free(bytes);
     return code;
@@ -315,6 +402,32 @@ scan_file(search *s, const rec_mapping *file, rec_runtime *ret, pr_err *err)
     return PR_NAME;
 }
 
+/* For each_file(): a file whose tables name nothing. */
+static pr_code
+scan_opened(search *s, const rec_mapping *m, rec_elf *elf, void *context,
+            pr_err *err)
+{
+    return elf ? scan_file(s, m, context, err) : PR_NAME;
+}
+
+/* Pythons before 3.7 have no _PyRuntime. */
+static pr_code
+note_old(search *s, const rec_mapping *m, const rec_elf *elf)
+{
+    uint64_t address;
+    if (s->because.code != PR_NOT_PYTHON &&
+        rec_elf_symbol(elf, "PyInterpreterState_Head", &address)) {
+        uint32_t version = version_of_path(m->path);
+        pr_err_clear(&s->because);
+        if (version)
+            rec_layout_check_version(version, &s->because);
+        else
+            pr_err_set(&s->because, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
+                       "CPython before 3.7 is too old");
+    }
+    return PR_NAME;
+}
+
 static pr_code
 try_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
          pr_err *err)
@@ -325,7 +438,7 @@ try_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
         return scan_file(s, m, w.ret, err);
     if (!rec_elf_section(elf, ".PyRuntime", &w.runtime, &size) &&
         !rec_elf_symbol(elf, "_PyRuntime", &w.runtime))
-        return PR_NAME;
+        return note_old(s, m, elf);
     if (!rec_elf_symbol(elf, "Py_Version", &w.version))
         w.version = 0;
     return try_biases(s, elf, m, try_bias, &w, err);
@@ -451,6 +564,10 @@ find_runtime(const rec_process *process, rec_memory *memory, rec_runtime *ret,
     code = each_file(&s, "python", try_file, &found, err);
     if (code == PR_NAME)
         code = each_file(&s, "", try_file, &found, err);
+    if (code == PR_NAME) {
+        memset(s.tried, 0, s.maps.n * sizeof *s.tried);
+        code = each_file(&s, "", scan_opened, &found, err);
+    }
     if (code == PR_NAME)
         code = no_python(&s, err);
     if (code == PR_OK) {
