@@ -6,6 +6,7 @@
 #include "recorder/linux/clock.h"
 #include "recorder/linux/command.h"
 #include "recorder/linux/descendants.h"
+#include "recorder/linux/procfs.h"
 #include "recorder/options.h"
 #include "recorder/record.h"
 #include "recorder/summary.h"
@@ -32,7 +33,8 @@ enum {
     TRY_MOST_MS = 250,
     KNOWN_AFTER_MS = 50,        /* no Python by now: another program */
     PYTHON_PATIENCE_MS = 10000, /* for a new process to become a Python */
-    EXIT_OWN_FAILURE = 125,     /* with a command, as env(1) and others */
+    YOUNG_MS = 3000, /* the age up to which -p waits for an interpreter */
+    EXIT_OWN_FAILURE = 125, /* with a command, as env(1) and others */
     EXIT_CANNOT_RUN = 126,
     EXIT_NOT_FOUND = 127
 };
@@ -139,13 +141,17 @@ is_command(const session *s, const target *t)
 }
 
 /* May it still become a Python?  A command starts as a copy of ours and execs;
- * its interpreter takes a while to be there. */
+ * its interpreter takes a while to be there.  So does that of a process that
+ * somebody else has just started. */
 static bool
 may_become_python(const session *s, const target *t, pr_code code)
 {
-    if (code != PR_NOT_PYTHON && code != PR_TORN)
-        return false;
-    return (is_command(s, t) || t->child) && age_ms(t) < PYTHON_PATIENCE_MS;
+    bool unknown = code == PR_NOT_PYTHON || code == PR_TORN;
+    if (is_command(s, t) || t->child)
+        return unknown && age_ms(t) < PYTHON_PATIENCE_MS;
+    /* in the middle of an exec its memory belongs to no process */
+    return (unknown || code == PR_NO_PROCESS) &&
+           rec_stat_age_ms(t->pid) < YOUNG_MS;
 }
 
 /* Try again, the more rarely the longer it has been nothing. */
@@ -483,14 +489,16 @@ run(session *s)
         fputs("\n", stderr);
 }
 
-/* The one asked for was no Python when the time was over. */
+/* The process asked for was not a Python when the time was over. */
 static void
 tell_unstarted(session *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        const target *t = &s->target[i];
-        if (!t->child && !t->record && t->why.code != PR_OK)
-            note_failure(s, t->why.code, &t->why);
+        target *t = &s->target[i];
+        if (t->child || t->record || t->why.code == PR_OK)
+            continue;
+        pr_err_wrap(&t->why, "the time was over before an interpreter ran");
+        note_failure(s, t->why.code, &t->why);
     }
 }
 

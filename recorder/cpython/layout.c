@@ -257,13 +257,16 @@ rec_layout_without_table(size_t i)
     return 0x030000f0u | (uint32_t)versions[i]->minor << 16;
 }
 
-/* "3.15.0b4" */
+/* "3.15.0b4"; "3.15" without a micro version and a level */
 static void
 version_text(uint32_t version, char *to, size_t size)
 {
     static const char *const level[16] = {
         [0xa] = "a", [0xb] = "b", [0xc] = "rc"};
     uint32_t l = version >> 4 & 15;
+    snprintf(to, size, "%u.%u", version >> 24, version >> 16 & 255);
+    if (!(version & 0xffff))
+        return;
     int n = snprintf(to, size, "%u.%u.%u", version >> 24, version >> 16 & 255,
                      version >> 8 & 255);
     if (l != LEVEL_FINAL && n > 0 && (size_t)n < size)
@@ -288,7 +291,7 @@ rec_layout_check_version(uint32_t version, pr_err *err)
                        "CPython %s is newer than this program; 3.%u to 3.%u "
                        "are supported",
                        text, oldest, newest);
-    if ((version >> 4 & 15) != LEVEL_FINAL)
+    if ((version & 0xffff) && (version >> 4 & 15) != LEVEL_FINAL)
         return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython %s is a pre-release; layouts change from one "
                        "pre-release to the next, only final releases are "

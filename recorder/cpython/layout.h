@@ -174,7 +174,8 @@ pr_code rec_layout_load(const uint8_t *table, uint32_t version_hint,
 uint32_t rec_layout_without_table(size_t i);
 
 /* PR_NOT_PYTHON with the sentence for a CPython that is too old, too new or a
- * pre-release; PR_OK if `version` (PY_VERSION_HEX) is supported. */
+ * pre-release; PR_OK if `version` is supported: PY_VERSION_HEX, its low half 0
+ * if only major and minor are known. */
 pr_code rec_layout_check_version(uint32_t version, pr_err *err);
 
 #endif

@@ -20,8 +20,7 @@ enum {
     CHILDREN_MAX = 256, /* looked at for a message */
     TRIES = 4, /* the list of interpreters may change while it is looked at */
     SCAN_MAX = 64 << 20,
-    SCAN_PIECE = 1 << 20,
-    LEVEL_FINAL = 0xf0 /* of PY_VERSION_HEX */
+    SCAN_PIECE = 1 << 20
 };
 
 typedef struct search {
@@ -112,8 +111,8 @@ try_runtime(search *s, uint64_t address, uint32_t version, rec_layout *ret,
     return code;
 }
 
-/* "/usr/lib/libpython3.11.so.1.0", "python2.7": the version as Py_Version has
- * it, or 0. */
+/* "/usr/lib/libpython3.11.so.1.0", "python2.7": major and minor version as
+ * Py_Version has them, or 0. */
 static uint32_t
 version_of_path(const char *path)
 {
@@ -124,7 +123,7 @@ version_of_path(const char *path)
         unsigned long major = strtoul(p, &end, 10);
         unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 256;
         if (end > p && major > 0 && major < 256 && minor < 256)
-            found = (uint32_t)(major << 24 | minor << 16) | LEVEL_FINAL;
+            found = (uint32_t)(major << 24 | minor << 16);
     }
     return found;
 }

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -107,6 +108,22 @@ rec_stat_read(pid_t pid, pid_t tid, rec_stat *ret)
         snprintf(name, sizeof name, "task/%d/stat", (int)tid);
     return rec_procfs_of(pid, name, text, sizeof text, NULL) &&
            parse_stat(text, ret);
+}
+
+/* Field 22 of stat counts clock ticks since boot, time asleep included. */
+uint64_t
+rec_stat_age_ms(pid_t pid)
+{
+    rec_stat stat;
+    struct timespec now;
+    long hz = sysconf(_SC_CLK_TCK);
+    if (hz <= 0 || !rec_stat_read(pid, 0, &stat) ||
+        rec_stat_ended(stat.state) ||
+        clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+        return UINT64_MAX;
+    uint64_t born = stat.start_time * 1000 / (uint64_t)hz;
+    uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return ms > born ? ms - born : 0;
 }
 
 /* ---- folders ---- */

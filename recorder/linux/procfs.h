@@ -27,6 +27,9 @@ typedef struct rec_stat {
  * nothing of this form. */
 bool rec_stat_read(pid_t pid, pid_t tid, rec_stat *ret);
 
+/* Milliseconds since the process was forked; UINT64_MAX: it has ended. */
+uint64_t rec_stat_age_ms(pid_t pid);
+
 /* Is the process or thread of this state no more than a name? */
 static inline bool
 rec_stat_ended(char state)

@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import shutil
+import struct
 import subprocess
 
 import live
@@ -208,6 +209,68 @@ def a_library_that_was_deleted_is_found(python):
     with Embedded(python, ["copy"]) as pid:
         os.unlink("copy.so")
         sees_the_program(pid)
+
+
+def without_names(path):
+    """An ELF file without its section headers, and with other names for the
+    symbols by which an interpreter is found."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    for name in b"_PyRuntime", b"Py_Version", b"_Py_DebugOffsets":
+        data = data.replace(b"\0" + name + b"\0", b"\0X" + name[1:] + b"\0")
+    header, count = struct.unpack_from("<Q", data, 32)[0], \
+        struct.unpack_from("<H", data, 56)[0]
+    segments = [struct.unpack_from("<II6Q", data, header + 56 * i)
+                for i in range(count)]
+    end = max(offset + size for kind, _, offset, _, _, size, _, _ in segments
+              if kind == 1)  # PT_LOAD
+    struct.pack_into("<Q", data, 40, 0)
+    struct.pack_into("<HHH", data, 58, 0, 0, 0)
+    return data[:end]
+
+
+@live.each_python
+def an_interpreter_whose_file_names_nothing_is_found(python):
+    root, program = "", live.succeed(
+        python, "-c", "import sys; print(sys.executable)").stdout.strip()
+    command, options = [], {}
+    if not program.startswith("/usr/"):
+        root, program = root_of(python)
+        libraries = glob.glob(root + "/usr/lib/*-linux-gnu")[0]
+        command = [glob.glob(libraries + "/ld-linux-*")[0], "--library-path",
+                   libraries]
+    data = without_names(root + os.path.realpath(root + program)[len(root):]
+                         if root else os.path.realpath(program))
+    if b"xdebugpy" not in data and b"3.11" not in data:
+        raise live.Skip("the interpreter is a library of this Python")
+    with open("server", "wb") as file:
+        file.write(data)
+    os.chmod("server", 0o755)
+    with Inside(*command, "./server", os.path.join(TARGETS, "plain.py"), "60",
+                PYTHONHOME=root + "/usr") as pid:
+        done = live.succeed(live.PYREC, "--check", pid)
+        version = live.succeed(python, "-c", "import platform; "
+                               "print(platform.python_version())").stdout
+        expect(version.strip() in done.stdout, "%s is told as %s", version,
+               done.stdout)
+        sees_the_program(pid)
+
+
+@live.each_python
+def a_process_that_was_just_started_is_recorded_or_its_time_was_over(python):
+    program = "import time\ndef nap():\n    time.sleep(60)\nnap()\n"
+    for _ in range(5):
+        process = subprocess.Popen([python, "-c", program])
+        done = live.call(live.PYREC, "-p", process.pid, "-o", "run.bin", "-f",
+                         "-d", 1)
+        process.kill()
+        process.wait()
+        if done.returncode != 0:
+            expect("before an interpreter ran" in done.stderr, "status %d: %s",
+                   done.returncode, done.stderr)
+            continue
+        expect(live.header_samples("run.bin") > 0, "no samples: %s",
+               done.stderr)
 
 
 live.run()
