@@ -4,8 +4,9 @@
 #include "recorder/dump.h"
 
 #include "recorder/quote.h"
-#include "recorder/sample/prove.h"
+#include "recorder/sample/thread_status.h"
 #include <base/base.h>
+#include <base/opcode_names.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ typedef struct seen {
     size_t depth, cap;
     uint8_t status;
     bool sampled;
+    const char *left_out; /* by which option; NULL: by none */
 } seen;
 
 typedef struct dump {
@@ -83,7 +85,8 @@ static pr_code
 take_thread(pr_sink *sink, const pr_thread *thread, pr_err *err)
 {
     dump *d = (dump *)sink;
-    seen s = {.thread = *thread};
+    seen s = {.thread = *thread,
+              .status = thread->is_main ? PR_MAIN_THREAD : 0};
     if (!pr_grow(&d->thread, &d->cap_threads, d->n_threads + 1,
                  sizeof *d->thread) ||
         !copy_text(&s.name, thread->name, thread->name_len))
@@ -139,9 +142,19 @@ string_of(const dump *d, uint32_t id)
     return &d->string[id];
 }
 
+/* NULL: not captured, or of a version that is not known. */
+static const char *
+opcode_of(const dump *d, const pr_frame *f)
+{
+    return f->opcode == PR_NO_OPCODE
+               ? NULL
+               : pr_opcode_name(d->target.python[1], f->opcode);
+}
+
 static void
 write_text_frame(const dump *d, const pr_frame *f)
 {
+    const char *opcode = opcode_of(d, f);
     const text *file = string_of(d, f->file), *func = string_of(d, f->func);
     fputs("    ", d->to);
     rec_quote_text(d->to, func->bytes, func->len);
@@ -150,6 +163,8 @@ write_text_frame(const dump *d, const pr_frame *f)
         rec_quote_text(d->to, file->bytes, file->len);
         fprintf(d->to, ":%" PRId32 ")", f->line);
     }
+    if (opcode)
+        fprintf(d->to, " %s", opcode);
     fputc('\n', d->to);
 }
 
@@ -171,8 +186,10 @@ write_text_thread(const dump *d, const seen *s)
             before = ", ";
         }
     fputc('\n', d->to);
-    if (!s->sampled)
-        fputs("    (its stack would not hold still)\n", d->to);
+    if (!s->sampled && s->left_out)
+        fprintf(d->to, "    (left out by --%s)\n", s->left_out);
+    else if (!s->sampled)
+        fputs("    (its stack changed during every read)\n", d->to);
     else if (!s->depth)
         fputs("    (no Python code)\n", d->to);
     for (size_t i = s->depth; i-- > 0;)
@@ -210,8 +227,11 @@ write_json_frame(const dump *d, const pr_frame *f)
     write_json_number(d, "end_line", f->end_line);
     write_json_number(d, "column", f->column);
     write_json_number(d, "end_column", f->end_column);
+    const char *opcode = opcode_of(d, f);
     if (f->opcode != PR_NO_OPCODE)
         fprintf(d->to, ",\"opcode\":%u", f->opcode);
+    if (opcode)
+        fprintf(d->to, ",\"opcode_name\":\"%s\"", opcode);
     fputc('}', d->to);
 }
 
@@ -224,8 +244,10 @@ write_json_thread(const dump *d, const seen *s)
     for (size_t i = 0; i < N_STATUS_WORDS; i++)
         fprintf(d->to, ",\"%s\":%s", status_words[i].key,
                 s->status & status_words[i].bit ? "true" : "false");
-    fprintf(d->to, ",\"sampled\":%s,\"frames\":[",
-            s->sampled ? "true" : "false");
+    fprintf(d->to, ",\"sampled\":%s", s->sampled ? "true" : "false");
+    if (s->left_out)
+        fprintf(d->to, ",\"left_out_by\":\"%s\"", s->left_out);
+    fputs(",\"frames\":[", d->to);
     for (size_t i = s->depth; i-- > 0;) {
         write_json_frame(d, &d->frame[s->frame[i]]);
         if (i)
@@ -336,14 +358,14 @@ rec_dump_is_whole(const pr_sink *sink)
 {
     const dump *d = (const dump *)sink;
     for (size_t i = 0; i < d->n_threads; i++)
-        if (!d->thread[i].sampled)
+        if (!d->thread[i].sampled && !d->thread[i].left_out)
             return false;
     return true;
 }
 
-/* ---- one look at a process ---- */
+/* ---- the process ---- */
 
-/* Tell who is there, also of those that will never hold still. */
+/* Emit all threads, those that cannot be sampled included. */
 static pr_code
 introduce_all(rec_unwinder *u, pr_err *err)
 {
@@ -351,6 +373,34 @@ introduce_all(rec_unwinder *u, pr_err *err)
     for (size_t i = 0; i < u->table.n_live && code == PR_OK; i++)
         code = rec_emitter_introduce(&u->emitter, u->table.live[i], err);
     return code;
+}
+
+/* The option that keeps a listed thread from being sampled, or NULL. */
+static const char *
+option_against(const rec_unwinder *u, const rec_thread *t)
+{
+    const rec_gil *gil = &u->table.interp[t->interp].gil;
+    if (u->opts.async_mode != REC_ASYNC_OFF)
+        return u->program.tasks.tasks.lost ? NULL : "async"; /* it runs none */
+    if ((u->opts.threads == REC_THREADS_MAIN && !t->is_main) ||
+        (u->opts.threads == REC_THREADS_GIL &&
+         !(gil->locked && gil->holder == t->tstate)))
+        return "threads";
+    return t->known && !rec_status_matches(&u->opts, t->status) ? "mode" : NULL;
+}
+
+static void
+note_left_out(const rec_unwinder *u, dump *d)
+{
+    for (size_t i = 0; i < u->table.n_live; i++) {
+        const rec_thread *t = u->table.live[i];
+        if (t->sink_id >= d->n_threads || d->thread[t->sink_id].sampled)
+            continue;
+        seen *s = &d->thread[t->sink_id];
+        s->left_out = option_against(u, t);
+        if (t->known)
+            s->status = t->status;
+    }
 }
 
 static pr_code
@@ -362,6 +412,7 @@ look(rec_unwinder *unwinder, pr_sink *sink, pr_err *err)
         code = rec_unwinder_tick(unwinder, (uint64_t)i * period_us, err);
         if (code == PR_OK)
             code = rec_tick_flush(unwinder, err);
+        note_left_out(unwinder, (dump *)sink);
         if (code != PR_OK || rec_dump_is_whole(sink))
             break;
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);

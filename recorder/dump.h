@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Look at the process until each thread was seen or some tries went by, and
- * write what was seen to `to`.  Codes as rec_unwinder_open(). */
+/* Sample the process until each thread was sampled or left out by an option, or
+ * some tries went by, and write it to `to`.  Codes as rec_unwinder_open(). */
 pr_code rec_dump_process(pid_t pid, const rec_unwinder_opts *opts, FILE *to,
                          bool json, pr_err *err);
 
@@ -22,10 +22,10 @@ pr_code rec_dump_new(FILE *to, bool json, pr_sink **ret, pr_err *err);
 /* What the output says about the process. */
 void rec_dump_set_target(pr_sink *dump, const rec_target *target);
 
-/* One frame that was told, as it stands in the output. */
+/* Write one frame as it stands in the output. */
 void rec_dump_write_frame(const pr_sink *dump, uint32_t frame);
 
-/* Was each thread that was told also sampled? */
+/* Was each thread sampled or left out by an option? */
 bool rec_dump_is_whole(const pr_sink *dump);
 
 #endif

@@ -118,8 +118,7 @@ rec_stat_age_ms(pid_t pid)
     struct timespec now;
     long hz = sysconf(_SC_CLK_TCK);
     if (hz <= 0 || !rec_stat_read(pid, 0, &stat) ||
-        rec_stat_ended(stat.state) ||
-        clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+        rec_stat_ended(stat.state) || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
         return UINT64_MAX;
     uint64_t born = stat.start_time * 1000 / (uint64_t)hz;
     uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;

@@ -26,6 +26,8 @@ def functions(task):
 @each_task_python
 def tasks_are_shown_with_their_coroutines_and_waiters(python):
     with live.Target(python, "tasks.py") as target:
+        live.wait_until(lambda: all_tasks(target)[0]["runner"]["running"],
+                        "the runner runs")
         named, tasks = all_tasks(target)
         names = {task["id"]: task["name"] for task in tasks}
         told = target.portrait

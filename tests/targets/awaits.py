@@ -5,6 +5,7 @@ in time.sleep(), while it runs."""
 import asyncio
 import collections.abc
 import sys
+import threading
 import time
 
 import portrait
@@ -88,4 +89,5 @@ async def main():
     blocks()
 
 
+threading.Thread(target=blocks, name="idle", daemon=True).start()
 asyncio.run(main())

@@ -88,10 +88,10 @@ text_shows_the_innermost_frame_first(void **state)
                       "\n"
                       "thread 50 \"Main\\x1b\": main, on CPU\n"
                       "    wo\\nrk (a.py:20)\n"
-                      "    main (a.py:10)\n"
+                      "    main (a.py:10) POP_JUMP_IF_FALSE\n"
                       "\n"
                       "thread 51 of interpreter 1\n"
-                      "    (its stack would not hold still)\n");
+                      "    (its stack changed during every read)\n");
 }
 
 static void
@@ -114,7 +114,8 @@ json_has_all_that_is_known(void **state)
         "\"frames\":[{\"function\":\"wo\\u000ark\",\"file\":\"a.py\","
         "\"line\":20,\"end_line\":20},"
         "{\"function\":\"main\",\"file\":\"a.py\",\"line\":10,\"end_line\":11,"
-        "\"column\":4,\"end_column\":9,\"opcode\":100}]},\n"
+        "\"column\":4,\"end_column\":9,\"opcode\":100,"
+        "\"opcode_name\":\"POP_JUMP_IF_FALSE\"}]},\n"
         "{\"tid\":51,\"interpreter\":1,\"name\":\"\",\"main_thread\":false,"
         "\"has_gil\":false,\"on_cpu\":false,\"gil_requested\":false,"
         "\"has_exception\":false,\"sampled\":false,\"frames\":[]}]}\n");
