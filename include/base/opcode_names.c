@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* clang-format off: a table */
+/* clang-format off */
 static const char *const names_3_11[256] = {
     [0] = "CACHE", [1] = "POP_TOP", [2] = "PUSH_NULL",
     [3] = "BINARY_OP_ADAPTIVE", [4] = "BINARY_OP_ADD_FLOAT",
@@ -491,9 +491,8 @@ static const char *const names_3_15[256] = {
 const char *
 pr_opcode_name(unsigned minor, uint8_t opcode)
 {
-    static const char *const *const names[] = {names_3_11, names_3_12,
-                                               names_3_13, names_3_14,
-                                               names_3_15};
+    static const char *const *const names[] = {
+        names_3_11, names_3_12, names_3_13, names_3_14, names_3_15};
     enum { OLDEST = 11, VERSIONS = sizeof names / sizeof *names };
     if (minor < OLDEST || minor - OLDEST >= VERSIONS)
         return NULL;

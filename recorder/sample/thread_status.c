@@ -115,7 +115,6 @@ rec_status_of(rec_unwinder *u, rec_thread *t, size_t piece)
 uint8_t
 rec_status_now(rec_unwinder *u, rec_thread *t)
 {
-    bool ran;
     rec_batch *batch = u->tick.batch;
     const rec_layout *l = &u->program.runtime.layout;
     rec_batch_reset(batch);
@@ -124,9 +123,8 @@ rec_status_now(rec_unwinder *u, rec_thread *t)
                            ? rec_batch_bytes(batch, piece)
                            : NULL;
     if (!p || !rec_thread_matches(t, l, p) ||
-        !rec_sched_ran(&t->sched, u->process.pid, t->host, &ran) ||
         !rec_sched_read(&t->sched, u->process.pid, t->host))
-        return PR_CPU_UNKNOWN;
+        return PR_CPU_UNKNOWN | (t->is_main ? PR_MAIN_THREAD : 0);
     uint8_t status = rec_status_of(u, t, piece);
     return t->sched.letter == 'R' ? status | PR_ON_CPU : status;
 }
