@@ -8,8 +8,10 @@ PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 LIBDIR  ?= $(PREFIX)/lib
 INCDIR  ?= $(PREFIX)/include
-MANDIR  ?= $(PREFIX)/share/man
-DOCDIR  ?= $(PREFIX)/share/doc/pyrec
+SHAREDIR ?= $(PREFIX)/share
+MANDIR  ?= $(SHAREDIR)/man
+ZSHDIR  ?= $(SHAREDIR)/zsh/site-functions
+DOCDIR  ?= $(SHAREDIR)/doc/pyrec
 WERROR  ?= 0
 SAN     ?=
 V       ?= 0
@@ -246,22 +248,45 @@ format: ## clang-format the tree
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 # --- install -----------------------------------------------------------------
-# Man pages need scdoc; without it everything else is installed.
+# Man pages need scdoc, and those of the specifications and the completion of
+# shells need Python; without these, everything else is installed.
 SCDOC  := $(shell command -v scdoc 2>/dev/null)
-PAGES  := $(patsubst spec/man/%.scd,%,$(wildcard spec/man/*.scd))
-MAN    := $(if $(SCDOC),$(PAGES:%=$(B)/man/%))
+HAVE_PYTHON := $(shell command -v $(PYTHON3) 2>/dev/null)
+MAN := $(if $(SCDOC),$(patsubst spec/man/%.scd,$(B)/man/%, \
+           $(wildcard spec/man/*.scd)) \
+       $(if $(HAVE_PYTHON),$(addprefix $(B)/man/pyrec-, \
+           format.5 schema.5 query.7 sampling.7)))
 $(B)/man/%: spec/man/%.scd
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
 	$(Q)$(SCDOC) <$< >$@
 
+about_format   := the file format of a profile
+about_schema   := the SQLite tables of a profile
+about_query    := the query language of pyquery
+about_sampling := how pyrec samples, and what its proofs rest on
+.SECONDEXPANSION:
+$(B)/man/pyrec-%: spec/$$(basename $$*).md spec/man/from_spec.py
+	@mkdir -p $(@D)
+	$(call say,MAN,$@)
+	$(Q)$(PYTHON3) spec/man/from_spec.py \
+	    'pyrec-$(basename $*)($(subst .,,$(suffix $*)))' \
+	    '$(about_$(basename $*))' <$< >$@.scd && $(SCDOC) <$@.scd >$@
+
+COMPLETION := $(if $(HAVE_PYTHON),$(foreach p,$(PROGRAMS), \
+    $(addprefix $(B)/completion/,bash/$p zsh/_$p fish/$p.fish)))
+$(COMPLETION): $(B)/completion/made
+$(B)/completion/made: spec/completion/completion.py spec/query.md \
+    $(wildcard spec/man/*.scd)
+	$(Q)$(PYTHON3) $< $(@D) && touch $@
+
 .PHONY: man
-man: $(MAN) ## build the man pages (scdoc)
+man: $(MAN) ## build the man pages
 
 # ROWS: MODE:FILE:DESTINATION of all that is installed; a link's mode is "link"
 # and its file what it points to.
 rows = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
-SPECS := $(addprefix spec/,format.md schema.md query.md sampling.md)
+SPECS := $(filter-out %/architecture.md,$(wildcard spec/*.md))
 ROWS = $(call rows,755,$(PROGRAMS:%=$(B)/%),$(BINDIR)) \
     $(call rows,644,$(LIB) $(SHARED),$(LIBDIR)) \
     link:$(notdir $(SHARED)):$(LIBDIR)/$(SONAME) \
@@ -269,7 +294,10 @@ ROWS = $(call rows,755,$(PROGRAMS:%=$(B)/%),$(BINDIR)) \
     $(call rows,644,$(B)/pyrec.pc,$(LIBDIR)/pkgconfig) \
     $(call rows,644,$(wildcard include/pyrec/*.h),$(INCDIR)/pyrec) \
     $(call rows,644,$(SPECS),$(DOCDIR)) \
-    $(foreach m,$(MAN),$(call rows,644,$m,$(MANDIR)/man$(subst .,,$(suffix $m))))
+    $(foreach m,$(MAN),$(call rows,644,$m,$(MANDIR)/man$(subst .,,$(suffix $m)))) \
+    $(call rows,644,$(filter %.fish,$(COMPLETION)),$(SHAREDIR)/fish/vendor_completions.d) \
+    $(call rows,644,$(filter $(B)/completion/zsh/%,$(COMPLETION)),$(ZSHDIR)) \
+    $(call rows,644,$(filter $(B)/completion/bash/%,$(COMPLETION)),$(SHAREDIR)/bash-completion/completions)
 
 $(B)/pyrec.pc: FORCE
 	@mkdir -p $(@D)
@@ -282,7 +310,7 @@ $(B)/pyrec.pc: FORCE
 FORCE:
 
 .PHONY: install
-install: all shared man $(B)/pyrec.pc ## programs, libraries, headers, specifications, man pages
+install: all shared man $(COMPLETION) $(B)/pyrec.pc ## programs, libraries, headers, man pages, completion
 	$(Q)set -e; for row in $(ROWS); do \
 	    mode=$${row%%:*}; row=$${row#*:}; to="$(DESTDIR)$${row#*:}"; \
 	    mkdir -p "$${to%/*}"; \
