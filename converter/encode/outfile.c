@@ -22,6 +22,7 @@ struct conv_outfile {
     bool is_stream;
     conv_unfinished unfinished;
     bool force;
+    mode_t mode;
     int failed;      /* errno of the first write that failed */
     conv_gzip *gzip; /* NULL: not compressed */
     size_t n;
@@ -90,7 +91,7 @@ link_open(int fd, const char *name)
 static int
 create(conv_outfile *out, const char *name)
 {
-    out->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    out->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, out->mode);
     return out->fd >= 0 ? 0 : errno;
 }
 
@@ -127,7 +128,7 @@ open_unnamed(conv_outfile *out)
     char *folder = slash ? strndup(out->path, (size_t)(slash - out->path) + 1)
                          : strdup(".");
     if (folder && access("/proc/self/fd", X_OK) == 0)
-        out->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+        out->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, out->mode);
     free(folder);
 }
 
@@ -142,6 +143,9 @@ open_file(conv_outfile *out, bool whole, pr_err *err)
     if (sys != 0)
         return pr_fail_to_create(out->path, sys, err);
     if (whole) {
+        struct stat st;
+        if (fstat(out->fd, &st) == 0)
+            out->mode = st.st_mode & 0777; /* the umask is taken off */
         close(out->fd);
         out->fd = -1;
     }
@@ -157,7 +161,7 @@ refuse_existing(const char *path, pr_err *err)
 }
 
 pr_code
-conv_out_open(const char *path, bool force, bool whole,
+conv_out_open(const char *path, bool force, bool whole, unsigned mode,
               const conv_unfinished *unfinished, conv_outfile **ret,
               pr_err *err)
 {
@@ -180,6 +184,7 @@ conv_out_open(const char *path, bool force, bool whole,
     out->path = copy;
     out->fd = -1;
     out->force = force;
+    out->mode = (mode_t)mode;
     out->is_stream = kind == TARGET_STREAM;
     if (unfinished)
         out->unfinished = *unfinished;
@@ -327,7 +332,12 @@ close_file(conv_outfile *out, pr_err *err)
 pr_code
 conv_out_commit(conv_outfile *out, pr_err *err)
 {
-    pr_code rc = out->fd >= 0 ? close_file(out, err) : PR_OK;
+    /* one that is made by path may have been made anew, with other rights */
+    if (out->fd < 0 && chmod(out->temporary, out->mode) != 0)
+        out->failed = errno;
+    pr_code rc = out->fd >= 0  ? close_file(out, err)
+                 : out->failed ? fail_to_write(out, err)
+                               : PR_OK;
     if (rc == PR_OK && !out->is_stream)
         rc = take_name(out, err);
     conv_out_abort(out);

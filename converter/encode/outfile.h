@@ -17,8 +17,9 @@ typedef struct conv_outfile conv_outfile;
 /* `path` "-" is stdout.  whole: the output is made by path, not by
  * conv_out_write(), so it must be a regular file (PR_USAGE if not).
  * unfinished (may be NULL) is told a temporary name before it is made.
+ * mode: the permissions of a new file, from which the umask is taken.
  * PR_EXISTS unless force; PR_IO. */
-pr_code conv_out_open(const char *path, bool force, bool whole,
+pr_code conv_out_open(const char *path, bool force, bool whole, unsigned mode,
                       const conv_unfinished *unfinished, conv_outfile **ret,
                       pr_err *err);
 

@@ -20,11 +20,6 @@ typedef struct thread_key {
     uint32_t interp, process;
 } thread_key;
 
-/* A process of an input: inputs of one process share it. */
-typedef struct process_key {
-    uint32_t input_process, index;
-} process_key;
-
 typedef struct count_key {
     uint32_t thread, process, kind;
 } count_key;
@@ -38,13 +33,18 @@ typedef struct counter {
 struct conv_merge {
     pr_sink sink;
     pr_sink *next;
-    bool one_namespace;
+    bool several, one_namespace;
     uint64_t shift_us;
     uint32_t process;
     uint32_t input; /* from 1; 0: none yet */
     pr_start start;
+    uint64_t interval_us; /* of this input */
     pr_strings strings;
-    pr_set frames, processes, threads, counts;
+    pr_set frames, threads, counts;
+    pr_strings processes; /* by what identifies them */
+    pr_list rates;        /* [processes.n] last interval, us */
+    char *identity;       /* scratch */
+    size_t cap_identity;
     uint64_t *last_us; /* [thread] of its last sample */
     size_t cap_last;
     counter *counters; /* [counts.n] */
@@ -56,6 +56,7 @@ struct conv_merge {
     uint64_t *time;
     size_t cap_time;
     pr_stats stats;
+    double recorded_s; /* durations of the inputs so far */
 };
 
 static conv_merge *
@@ -90,22 +91,28 @@ end_input(conv_merge *m)
     m->process_map.n = m->thread_map.n = 0;
 }
 
+static uint64_t
+less(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static pr_code
 merge_start(pr_sink *sink, const pr_start *start, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
     if (m->input++ == 0) {
         m->start = *start;
-        return PR_SINK_CALL(m->next, start, start, err);
+        m->interval_us = start->interval_us;
+        /* time 0 is that of the earliest input */
+        m->start.start_us -= less(m->start.start_us, m->shift_us);
+        m->start.wall_us -= less(m->start.wall_us, m->shift_us);
+        return PR_SINK_CALL(m->next, start, &m->start, err);
     }
     if (start->mode != m->start.mode)
         return PR_FAIL(err, PR_INCOMPARABLE,
                        "the profiles were recorded in different modes");
-    if (start->interval_us != m->start.interval_us)
-        return PR_FAIL(err, PR_INCOMPARABLE,
-                       "the profiles have different intervals: %" PRIu64
-                       " and %" PRIu64 " us",
-                       m->start.interval_us, start->interval_us);
+    m->interval_us = start->interval_us;
     end_input(m);
     return PR_OK;
 }
@@ -149,12 +156,22 @@ merge_frame(pr_sink *sink, const pr_frame *told, pr_err *err)
     return PR_SINK_CALL(m->next, frame, &frame, err);
 }
 
+/* spec/format.md 5.5: what describes process 0. */
+static bool
+is_of_process(const char *key)
+{
+    return strcmp(key, "pid") == 0 || strcmp(key, "command") == 0 ||
+           strncmp(key, "process.", 8) == 0;
+}
+
 static pr_code
 merge_meta(pr_sink *sink, const char *key, const char *value, size_t len,
            pr_err *err)
 {
     conv_merge *m = merge_of(sink);
     uint32_t id;
+    if (m->several && is_of_process(key))
+        return PR_OK;
     pr_code rc = pr_strings_add(&m->meta_keys, key, strlen(key), &id, err);
     if (rc == PR_OK && id == m->meta_input.n)
         rc = pr_list_add(&m->meta_input, m->input, err);
@@ -165,16 +182,54 @@ merge_meta(pr_sink *sink, const char *key, const char *value, size_t len,
 
 /* ---- processes ---- */
 
+/* Host, scope, pid and start; of a process without a pid the input. */
+static pr_code
+identify(conv_merge *m, const pr_process *told, uint32_t *ret, pr_err *err)
+{
+    const uint64_t number[3] = {told->pid,
+                                told->pid ? told->start_us : m->process,
+                                told->pid ? told->host.len : told->index};
+    size_t n = sizeof number + told->host.len + told->scope.len;
+    if (!pr_grow(&m->identity, &m->cap_identity, n, 1))
+        return pr_no_memory(err);
+    memcpy(m->identity, number, sizeof number);
+    char *at = m->identity + sizeof number;
+    if (told->host.len)
+        memcpy(at, told->host.bytes, told->host.len);
+    if (told->scope.len)
+        memcpy(at + told->host.len, told->scope.bytes, told->scope.len);
+    return pr_strings_add(&m->processes, m->identity, n, ret, err);
+}
+
+/* A process whose interval is not the one that the next sink knows. */
+static pr_code
+tell_interval(conv_merge *m, uint32_t process, pr_err *err)
+{
+    uint32_t *known = &m->rates.at[process];
+    if (*known == m->interval_us)
+        return PR_OK;
+    *known = (uint32_t)m->interval_us;
+    const pr_rate rate = {.process = process,
+                          .time_us = m->shift_us,
+                          .interval_us = m->interval_us};
+    return PR_SINK_CALL(m->next, rate, &rate, err);
+}
+
 static pr_code
 merge_process(pr_sink *sink, const pr_process *told, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    const process_key key = {m->process, told->index};
     pr_process process = *told;
-    pr_code rc = pr_set_add(&m->processes, &key, &process.index, err);
-    if (rc == PR_OK && told->index == m->process_map.n)
+    size_t before = m->processes.n;
+    pr_code rc = identify(m, told, &process.index, err);
+    if (rc == PR_OK && m->processes.n > before)
+        rc = pr_list_add(&m->rates, (uint32_t)m->start.interval_us, err);
+    bool first = told->index == m->process_map.n;
+    if (rc == PR_OK && first)
         rc = pr_list_add(&m->process_map, process.index, err);
-    return rc ? rc : PR_SINK_CALL(m->next, process, &process, err);
+    if (rc == PR_OK)
+        rc = PR_SINK_CALL(m->next, process, &process, err);
+    return rc == PR_OK && first ? tell_interval(m, process.index, err) : rc;
 }
 
 /* Process 0 exists without its emission. */
@@ -210,12 +265,13 @@ merge_rate(pr_sink *sink, const pr_rate *told, pr_err *err)
 static pr_code
 refuse_shared_thread(const conv_merge *m, const pr_thread *told, pr_err *err)
 {
-    for (uint32_t process = 0; process < m->process; process++) {
+    for (uint32_t process = 0; process < m->processes.n; process++) {
         const thread_key key = {told->tid, told->interp, process};
-        if (pr_set_find(&m->threads, &key) != PR_TABLE_NONE)
+        if (process != told->process &&
+            pr_set_find(&m->threads, &key) != PR_TABLE_NONE)
             return PR_FAIL(err, PR_INCOMPARABLE,
                            "two processes have a thread %" PRIu64
-                           ", which a profile file cannot keep apart",
+                           ", which a file of CPython cannot keep apart",
                            told->tid);
     }
     return PR_OK;
@@ -234,13 +290,10 @@ static pr_code
 merge_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    if (m->one_namespace) {
-        pr_code rc = refuse_shared_thread(m, told, err);
-        if (rc != PR_OK)
-            return rc;
-    }
     pr_thread thread = *told;
     pr_code rc = map_process(m, &thread.process, err);
+    if (rc == PR_OK && m->one_namespace)
+        rc = refuse_shared_thread(m, &thread, err);
     if (rc != PR_OK)
         return rc;
     const thread_key key = {told->tid, told->interp, thread.process};
@@ -384,24 +437,25 @@ merge_mark(pr_sink *sink, const pr_mark *told, pr_err *err)
     return rc ? rc : PR_SINK_CALL(m->next, mark, &mark, err);
 }
 
-/* Durations add up, rates are means weighted by them; known is what is known
- * of all. */
+/* The recording lasts from the beginning of the first input to the end of the
+ * last one; rates are means weighted by durations; known is what is known of
+ * all. */
 static pr_code
 merge_stats(pr_sink *sink, const pr_stats *told, pr_err *err)
 {
     (void)err;
-    pr_stats *sum = &merge_of(sink)->stats;
-    if (!(sum->known & PR_STATS_PRESENT)) {
-        *sum = *told;
-        return PR_OK;
-    }
-    double all = sum->duration_s + told->duration_s;
-    double a = all > 0 ? sum->duration_s / all : 0.5, b = 1 - a;
-    sum->duration_s = all;
+    conv_merge *m = merge_of(sink);
+    pr_stats *sum = &m->stats;
+    double end = (double)m->shift_us / 1e6 + told->duration_s;
+    double all = m->recorded_s + told->duration_s;
+    double a = all > 0 ? m->recorded_s / all : 0, b = 1 - a;
+    bool first = !(sum->known & PR_STATS_PRESENT);
+    sum->duration_s = end > sum->duration_s ? end : sum->duration_s;
     sum->rate_hz = a * sum->rate_hz + b * told->rate_hz;
     sum->error_percent = a * sum->error_percent + b * told->error_percent;
     sum->missed_percent = a * sum->missed_percent + b * told->missed_percent;
-    sum->known &= told->known;
+    sum->known = first ? told->known : sum->known & told->known;
+    m->recorded_s = all;
     return PR_OK;
 }
 
@@ -411,7 +465,9 @@ free_merge(conv_merge *m)
     pr_strings_release(&m->strings);
     pr_strings_release(&m->meta_keys);
     pr_set_release(&m->frames);
-    pr_set_release(&m->processes);
+    pr_strings_release(&m->processes);
+    pr_list_release(&m->rates);
+    free(m->identity);
     pr_set_release(&m->threads);
     pr_set_release(&m->counts);
     pr_list_release(&m->meta_input);
@@ -469,16 +525,17 @@ static const pr_sink_ops merge_ops = {
 };
 
 pr_code
-conv_merge_new(pr_sink *next, bool one_namespace, conv_merge **ret, pr_err *err)
+conv_merge_new(pr_sink *next, bool several, bool one_namespace,
+               conv_merge **ret, pr_err *err)
 {
     conv_merge *m = calloc(1, sizeof *m);
     if (!m)
         return pr_no_memory(err);
     m->sink.ops = &merge_ops;
     m->next = next;
+    m->several = several;
     m->one_namespace = one_namespace;
     m->frames.size = sizeof(frame_key);
-    m->processes.size = sizeof(process_key);
     m->threads.size = sizeof(thread_key);
     m->counts.size = sizeof(count_key);
     *ret = m;

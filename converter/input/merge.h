@@ -13,15 +13,17 @@
 
 typedef struct conv_merge conv_merge;
 
-/* one_namespace: the output knows threads by (interpreter, id) alone, so two
- * processes must not have one in common. */
-pr_code conv_merge_new(pr_sink *next, bool one_namespace, conv_merge **ret,
-                       pr_err *err);
+/* several: the inputs are of more than one process, so the metadata of one is
+ * not that of all.
+ * one_namespace: the output knows threads by (interpreter, id) alone, as a file
+ * of CPython does, so two processes must not have one in common. */
+pr_code conv_merge_new(pr_sink *next, bool several, bool one_namespace,
+                       conv_merge **ret, pr_err *err);
 pr_sink *conv_merge_sink(conv_merge *merge);
 
 /* Before an input is told: where its time 0 lies on the common clock, and the
- * number of its process.  PR_INCOMPARABLE comes from telling it: another mode
- * or interval, or samples of one thread that overlap in time. */
+ * number of its process.  PR_INCOMPARABLE comes from telling it: another
+ * mode, or samples of one thread that overlap in time. */
 void conv_merge_next(conv_merge *merge, uint64_t shift_us, uint32_t process);
 
 #endif

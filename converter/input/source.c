@@ -17,48 +17,57 @@ typedef struct source {
 } source;
 
 struct conv_sources {
+    uint32_t n_processes;
     size_t n;
     source *item;
 };
 
 /* ---- which process ---- */
 
-static bool
-find_meta(const pf_reader *reader, const char *key, pr_bytes *ret)
+static const pr_start *
+start_of(const source *s)
 {
-    const char *found;
-    for (size_t i = 0;; i++) {
-        pr_bytes value;
-        found = pf_reader_meta(reader, i, &value.at, &value.len);
-        if (!found)
-            return false;
-        if (strcmp(found, key) == 0) {
-            *ret = value;
-            return true;
-        }
-    }
+    return &pf_reader_info(s->reader)->start;
 }
 
-/* Is what both know the same? */
 static bool
-agree(const source *a, const source *b, const char *key)
+same_text(pr_text a, pr_text b)
 {
-    pr_bytes x, y;
-    if (!find_meta(a->reader, key, &x) || !find_meta(b->reader, key, &y))
-        return true;
-    return x.len == y.len && memcmp(x.at, y.at, x.len) == 0;
+    return a.len == b.len &&
+           (a.len == 0 || memcmp(a.bytes, b.bytes, a.len) == 0);
 }
 
+/* How long the recording took, as far as the file says. */
+static uint64_t
+length_of(const source *s)
+{
+    const pf_info *info = pf_reader_info(s->reader);
+    double told = info->stats.duration_s * 1e6;
+    bool known = (info->stats.known & PR_STATS_PRESENT) && told < 9e18;
+    uint64_t length = known && told > 0 ? (uint64_t)told : 0;
+    return info->last_us > length ? info->last_us : length;
+}
+
+static bool
+overlap(const source *a, const source *b)
+{
+    uint64_t x = start_of(a)->start_us, y = start_of(b)->start_us;
+    return x < y ? y - x < length_of(a) : x - y < length_of(b);
+}
+
+/* A process that a file does not name (CPython's do not) may be that of any
+ * file that does not overlap it in time. */
 static bool
 same_process(const source *a, const source *b)
 {
-    return agree(a, b, "pid") && agree(a, b, "host");
-}
-
-static uint64_t
-start_of(const source *s)
-{
-    return pf_reader_info(s->reader)->start.start_us;
+    const pr_process *p = pf_reader_process(a->reader, 0);
+    const pr_process *q = pf_reader_process(b->reader, 0);
+    if (p->pid == 0 || q->pid == 0)
+        return p->pid == q->pid && !overlap(a, b);
+    bool both_start = p->start_us && q->start_us;
+    return p->pid == q->pid && same_text(p->host, q->host) &&
+           same_text(p->scope, q->scope) &&
+           (!both_start || p->start_us == q->start_us);
 }
 
 static int
@@ -67,42 +76,54 @@ compare_sources(const void *a_source, const void *b_source)
     const source *a = a_source, *b = b_source;
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
-    uint64_t x = start_of(a), y = start_of(b);
+    uint64_t x = start_of(a)->start_us, y = start_of(b)->start_us;
     return (x > y) - (x < y);
 }
 
-static pr_code
-number_processes(conv_sources *s, pr_err *err)
+static void
+number_processes(conv_sources *s)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
         source *new = &s->item[i];
-        if (!agree(&s->item[0], new, "command"))
-            return PR_FAIL(err, PR_INCOMPARABLE,
-                           "'%s' and '%s' are profiles of different commands",
-                           s->item[0].path, new->path);
         size_t j = 0;
         while (j < i && !same_process(&s->item[j], new))
             j++;
         new->process = j < i ? s->item[j].process : n++;
     }
-    return PR_OK;
+    s->n_processes = n;
 }
 
-static pr_code
-lay_out(conv_sources *s, pr_err *err)
+/* ---- when ---- */
+
+/* The earliest wall clock; 0 if one of them does not know it. */
+static uint64_t
+first_wall(const conv_sources *s)
 {
-    pr_code rc = number_processes(s, err);
-    if (rc != PR_OK)
-        return rc;
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < s->n; i++) {
+        uint64_t wall = start_of(&s->item[i])->wall_us;
+        first = wall < first ? wall : first;
+    }
+    return first;
+}
+
+/* Processes lie where the wall clock says, or begin together if it does not.
+ * Files of one process are apart by its own clock, which nobody sets. */
+static void
+lay_out(conv_sources *s)
+{
+    number_processes(s);
     qsort(s->item, s->n, sizeof *s->item, compare_sources);
+    uint64_t wall = first_wall(s);
     for (size_t i = 0; i < s->n; i++) {
         size_t first = i;
         while (first > 0 && s->item[first - 1].process == s->item[i].process)
             first--;
-        s->item[i].shift_us = start_of(&s->item[i]) - start_of(&s->item[first]);
+        uint64_t begin = wall ? start_of(&s->item[first])->wall_us - wall : 0;
+        s->item[i].shift_us = begin + start_of(&s->item[i])->start_us -
+                              start_of(&s->item[first])->start_us;
     }
-    return PR_OK;
 }
 
 /* ---- life ---- */
@@ -126,12 +147,12 @@ conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
         item[s->n].path = path[s->n];
         rc = pf_reader_open(path[s->n], NULL, &item[s->n].reader, err);
     }
-    if (rc == PR_OK)
-        rc = lay_out(s, err);
-    if (rc == PR_OK)
+    if (rc == PR_OK) {
+        lay_out(s);
         *ret = s;
-    else
+    } else {
         conv_sources_free(s);
+    }
     return rc;
 }
 
@@ -243,7 +264,8 @@ conv_sources_feed(conv_sources *sources, const conv_opts *opts, pr_sink *sink,
     uint64_t samples = 0;
     pr_err seen = PR_ERR_INIT;
     if (sources->n > 1) {
-        pr_code rc = conv_merge_new(sink, one_namespace, &merge, err);
+        pr_code rc = conv_merge_new(sink, sources->n_processes > 1,
+                                    one_namespace, &merge, err);
         if (rc != PR_OK) {
             sink->ops->abort(sink);
             return rc;

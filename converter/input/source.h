@@ -1,9 +1,9 @@
 /*
  * source.h - the files that are converted, fed to one sink.
  *
- * Files of one process lie one behind the other by their start times.  Files
- * of several processes of one command lie on top of each other, each from its
- * own start.
+ * Files of one process follow each other by their start times.  Files of
+ * several processes lie where the wall clock says; if one of them does not know
+ * it, each process begins at 0.
  */
 #ifndef CONVERTER_INPUT_SOURCE_H
 #define CONVERTER_INPUT_SOURCE_H
@@ -13,8 +13,7 @@
 
 typedef struct conv_sources conv_sources;
 
-/* Codes of pf_reader_open(); PR_INCOMPARABLE for files that do not belong
- * together. */
+/* Codes of pf_reader_open(). */
 pr_code conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
                           pr_err *err);
 void conv_sources_free(conv_sources *sources); /* takes NULL */

@@ -4,12 +4,10 @@
 #include <pyrec/convert.h>
 
 #include "converter/filter/chain.h"
+#include "converter/input/input_files.h"
 #include "converter/input/source.h"
-#include "converter/tables/tables.h"
-#include "converter/target/sqlite.h"
 #include "converter/target/table.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -242,19 +240,20 @@ write_model(conv_sources *sources, const conv_target *target, conv_job *job,
 {
     conv_model *model = NULL;
     conv_filtered filtered = {{0}};
+    conv_time asked = job->time;
     pr_code had = build_model(sources, target, job, &filtered, &model, err);
     if (!model)
         return had;
-    conv_time asked = job->time;
+    job->has_output = true;
     job->model = model;
     job->time = model->opts.time;
     pr_err later = PR_ERR_INIT;
     pr_code rc = target->write(job, &later);
-    *report = (conv_report){.samples = model->samples,
-                            .names_changed = job->names_changed,
-                            .unobserved_us = model->unobserved_us,
-                            .tasks_nominal =
-                                model->simultaneous && asked == CONV_TIME_REAL};
+    job->time = asked;
+    report->samples += model->samples;
+    report->names_changed = job->names_changed;
+    report->unobserved_us += model->unobserved_us;
+    report->tasks_nominal |= model->simultaneous && asked == CONV_TIME_REAL;
     memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
     conv_model_free(model);
     return then(had, rc, err, &later);
@@ -304,90 +303,73 @@ write_sink(conv_sources *sources, const conv_target *target, conv_job *job,
         rc = target->open(job, &sink, err);
     if (rc != PR_OK)
         return rc;
+    job->has_output = true;
     conv_filtered filtered = {{0}};
     counter count = {.sink = {&counter_ops, sink}};
     rc = conv_filters_open(&job->opts->filters, job->opts->max_depth, true,
                            NULL, &filtered, &count.sink, &sink, err);
     if (rc == PR_OK)
-        rc = feed(sources, job->opts, sink, target->is_profile, err);
+        rc = feed(sources, job->opts, sink, job->opts->no_compression, err);
     report->samples = count.samples;
     memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
     return rc;
 }
 
-/* ---- a database of many profiles ---- */
+/* ---- several inputs ---- */
 
-/* One input of a database; codes as build_model(). */
+/* The worse of two answers; the first one keeps its message. */
 static pr_code
-add_profile(conv_tables *tables, const char *input, conv_job *job,
-            conv_report *report, pr_err *err)
+worse(pr_code had, pr_code rc, const pr_err *later, pr_err *err)
 {
-    conv_sources *sources;
-    conv_model *model = NULL;
-    bool added;
-    pr_code rc = conv_sources_open(&input, 1, &sources, err);
-    if (rc != PR_OK)
-        return rc;
-    conv_filtered filtered = {{0}};
-    pr_code had =
-        build_model(sources, &conv_sqlite, job, &filtered, &model, err);
-    conv_sources_free(sources);
-    if (!model)
+    if (had != PR_OK || rc == PR_OK)
         return had;
-    memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
-    pr_err later = PR_ERR_INIT;
-    rc = conv_tables_add(tables, model, input, &added, &job->names_changed,
-                         &later);
-    report->delivered = 1;
-    report->samples += model->samples;
-    report->unobserved_us += model->unobserved_us;
-    conv_model_free(model);
-    return then(had, rc, err, &later);
+    if (err)
+        *err = *later;
+    return rc;
 }
 
-/* Each input is a profile of its own.  What is missing in one is said of the
- * first such one, and keeps none of the others out. */
+/* Each input by itself into one output. */
 static pr_code
-fill_database(sqlite3 *database, const char *const *input, size_t n,
-              conv_job *job, conv_report *report, pr_err *err)
+write_each(const conv_paths *paths, const conv_target *target, conv_job *job,
+           conv_report *report, pr_err *err)
 {
-    conv_tables tables;
-    pr_code had = PR_OK;
-    pr_code rc = conv_tables_begin(database, &tables, err);
+    pr_code had = target->begin(job, err), rc = had;
     if (rc != PR_OK)
         return rc;
-    for (size_t i = 0; i < n && rc == PR_OK; i++) {
-        pr_err one = PR_ERR_INIT;
-        rc = add_profile(&tables, input[i], job, report, &one);
-        if (rc == PR_OK)
-            continue;
-        bool goes_on = is_delivered(rc);
-        if (err && (had == PR_OK || !goes_on))
-            *err = one;
-        if (goes_on) {
-            had = rc;
-            rc = PR_OK;
+    for (size_t i = 0; i < paths->n && is_delivered(rc); i++) {
+        conv_sources *sources;
+        pr_err later = PR_ERR_INIT;
+        job->source = paths->at[i];
+        rc = conv_sources_open((const char *const *)&paths->at[i], 1, &sources,
+                               &later);
+        if (rc == PR_OK) {
+            rc = write_model(sources, target, job, report, &later);
+            conv_sources_free(sources);
         }
+        if (is_delivered(rc))
+            had = worse(had, rc, &later, err);
+        else if (err)
+            *err = later;
     }
     pr_err later = PR_ERR_INIT;
-    pr_code ended = conv_tables_end(&tables, rc == PR_OK, &later);
-    if (rc != PR_OK)
-        return rc;
-    report->names_changed = job->names_changed;
-    return then(had, ended, err, &later);
+    bool keep = is_delivered(rc) && job->has_output;
+    pr_code ended = target->end(job, keep, &later);
+    return keep ? then(had, ended, err, &later) : worse(had, rc, &later, NULL);
 }
 
+/* All inputs as one profile. */
 static pr_code
-write_database(const char *const *input, size_t n, conv_job *job,
-               conv_report *report, pr_err *err)
+write_merged(const conv_paths *paths, const conv_target *target, conv_job *job,
+             conv_report *report, pr_err *err)
 {
-    sqlite3 *database;
-    pr_code rc = conv_sqlite_open(conv_out_path(job->out), &database, err);
+    conv_sources *sources;
+    pr_code rc = conv_sources_open((const char *const *)paths->at, paths->n,
+                                   &sources, err);
     if (rc != PR_OK)
         return rc;
-    rc = fill_database(database, input, n, job, report, err);
-    if (sqlite3_close(database) != SQLITE_OK && rc == PR_OK)
-        rc = PR_FAIL(err, PR_IO, "cannot close the database");
+    rc = (target->open ? write_sink : write_model)(sources, target, job, report,
+                                                   err);
+    conv_sources_free(sources);
     return rc;
 }
 
@@ -395,18 +377,17 @@ write_database(const char *const *input, size_t n, conv_job *job,
 
 /* An input stays as it is, even with force. */
 static pr_code
-refuse_input(const char *const *input, size_t n, const char *output,
-             pr_err *err)
+refuse_input(const conv_paths *paths, const char *output, pr_err *err)
 {
     struct stat out, in;
     if (strcmp(output, "-") == 0 || stat(output, &out) != 0)
         return PR_OK;
-    for (size_t i = 0; i < n; i++) {
-        if (stat(input[i], &in) != 0 || in.st_dev != out.st_dev ||
+    for (size_t i = 0; i < paths->n; i++) {
+        if (stat(paths->at[i], &in) != 0 || in.st_dev != out.st_dev ||
             in.st_ino != out.st_ino)
             continue;
         PR_FAIL(err, PR_USAGE, "the output '%s' is the input '%s'", output,
-                input[i]);
+                paths->at[i]);
         pr_err_hint(err, "give another name with -o");
         return PR_USAGE;
     }
@@ -418,7 +399,7 @@ static pr_code
 end_output(pr_code rc, const char *output, conv_job *job, conv_report *report,
            conv_report *ret, pr_err *err)
 {
-    if (!is_delivered(rc)) {
+    if (!is_delivered(rc) || !job->has_output) {
         conv_out_abort(job->out);
         if (rc == PR_IO)
             pr_err_wrap(err, "cannot make '%s'", output);
@@ -433,19 +414,36 @@ end_output(pr_code rc, const char *output, conv_job *job, conv_report *report,
 }
 
 static pr_code
-write_output(const conv_target *target, conv_sources *sources,
-             const char *const *input, size_t n, const char *output,
-             conv_job *job, conv_report *report, pr_err *err)
+open_output(const conv_paths *paths, const conv_target *target,
+            const char *output, conv_job *job, pr_err *err)
 {
-    pr_code rc = PR_OK;
-    if (target == &conv_sqlite)
-        return write_database(input, n, job, report, err);
-    if (!target->by_path && (target->is_gzip || is_gzip_name(output)))
-        rc = conv_out_compress(job->out, job->opts->jobs - 1, err);
+    const conv_opts *opts = job->opts;
+    pr_code rc = conv_out_open(output, opts->force, target->by_path,
+                               conv_paths_mode(paths), &opts->unfinished,
+                               &job->out, err);
+    if (rc != PR_OK || target->by_path)
+        return rc;
+    if (!target->is_gzip && !is_gzip_name(output))
+        return PR_OK;
+    rc = conv_out_compress(job->out, opts->jobs - 1, err);
+    if (rc != PR_OK)
+        conv_out_abort(job->out);
+    return rc;
+}
+
+static pr_code
+run(const conv_paths *paths, const conv_target *target, const char *output,
+    conv_job *job, conv_report *ret, pr_err *err)
+{
+    conv_report report = {.delivered = 0};
+    pr_code rc = refuse_input(paths, output, err);
+    if (rc == PR_OK)
+        rc = open_output(paths, target, output, job, err);
     if (rc != PR_OK)
         return rc;
-    return (target->open ? write_sink : write_model)(sources, target, job,
-                                                     report, err);
+    rc = (target->begin ? write_each : write_merged)(paths, target, job,
+                                                     &report, err);
+    return end_output(rc, output, job, &report, ret, err);
 }
 
 pr_code
@@ -454,49 +452,37 @@ conv_run(const char *const *input, size_t n, const char *target_name,
          pr_err *err)
 {
     const conv_target *target;
-    conv_sources *sources;
+    conv_paths paths = {0};
     conv_job job;
-    conv_report report = {.delivered = 0};
     if (ret)
-        *ret = report;
+        *ret = (conv_report){.delivered = 0};
     pr_code rc = find_target(target_name, &target, err);
     if (rc == PR_OK)
-        rc = plan_job(target, opts, input[0], &job, err);
+        rc = conv_paths_expand(input, n, &paths, err);
     if (rc == PR_OK)
-        rc = refuse_input(input, n, output, err);
-    if (rc == PR_OK) /* the profiles of a database are not merged */
-        rc = conv_sources_open(input, target == &conv_sqlite ? 1 : n, &sources,
-                               err);
-    if (rc != PR_OK)
-        return rc;
-    rc = conv_out_open(output, opts->force, target->by_path, &opts->unfinished,
-                       &job.out, err);
+        rc = plan_job(target, opts, paths.at[0], &job, err);
     if (rc == PR_OK) {
-        rc =
-            write_output(target, sources, input, n, output, &job, &report, err);
-        rc = end_output(rc, output, &job, &report, ret, err);
+        job.n_inputs = paths.n;
+        rc = run(&paths, target, output, &job, ret, err);
     }
-    conv_sources_free(sources);
+    conv_paths_release(&paths);
     return rc;
 }
 
 pr_code
 conv_to_memory(const char *const *input, size_t n, const conv_opts *opts,
-               sqlite3 **ret, pr_err *err)
+               struct sqlite3 **ret, pr_err *err)
 {
+    conv_paths paths;
     conv_job job;
     conv_report report = {.delivered = 0};
-    sqlite3 *database = NULL;
-    pr_code rc = plan_job(&conv_sqlite, opts, input[0], &job, err);
-    if (rc != PR_OK)
-        return rc;
-    if (sqlite3_open(":memory:", &database) == SQLITE_OK)
-        rc = fill_database(database, input, n, &job, &report, err);
-    else
-        rc = pr_no_memory(err);
-    if (is_delivered(rc) && report.delivered)
-        *ret = database;
-    else
-        sqlite3_close(database);
+    pr_code rc = conv_paths_expand(input, n, &paths, err);
+    if (rc == PR_OK)
+        rc = plan_job(&conv_sqlite, opts, paths.at[0], &job, err);
+    if (rc == PR_OK) {
+        job.memory = ret;
+        rc = write_each(&paths, &conv_sqlite, &job, &report, err);
+    }
+    conv_paths_release(&paths);
     return rc;
 }

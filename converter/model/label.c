@@ -29,6 +29,42 @@ conv_label_frame(conv_text *text, conv_text_rule rule, const conv_model *model,
     conv_text_puts(text, ")");
 }
 
+/* The script among the arguments, or else the program. */
+static pr_bytes
+short_command(pr_bytes command)
+{
+    pr_bytes found = {command.at, 0};
+    for (size_t i = 0; i < command.len;) {
+        size_t n = 0;
+        while (i + n < command.len && command.at[i + n] != ' ')
+            n++;
+        const pr_bytes word = {command.at + i, n};
+        bool script = n > 3 && memcmp(word.at + n - 3, ".py", 3) == 0;
+        if (found.len == 0 || script)
+            found = word;
+        if (script)
+            break;
+        i += n + 1;
+    }
+    return conv_path_base(found);
+}
+
+void
+conv_label_process(conv_text *text, conv_text_rule rule,
+                   const conv_model *model, uint32_t id)
+{
+    const conv_process *process = &model->processes[id];
+    pr_bytes command = pr_strings_get(&model->strings, process->command);
+    command = short_command(command);
+    if (command.len)
+        conv_text_name(text, rule, command.at, command.len);
+    else
+        conv_text_puts(text, "process");
+    conv_text_puts(text, process->pid ? " (pid " : " (no. ");
+    conv_text_u64(text, process->pid ? process->pid : (uint64_t)id + 1);
+    conv_text_puts(text, ")");
+}
+
 void
 conv_label_thread(conv_text *text, conv_text_rule rule, const conv_model *model,
                   uint32_t id)
@@ -47,4 +83,15 @@ conv_label_thread(conv_text *text, conv_text_rule rule, const conv_model *model,
         conv_text_u64(text, thread->interp);
     }
     conv_text_puts(text, ")");
+}
+
+void
+conv_label_owner(conv_text *text, conv_text_rule rule, const conv_model *model,
+                 uint32_t thread, const char *separator)
+{
+    if (model->n_processes > 1) {
+        conv_label_process(text, rule, model, model->threads[thread].process);
+        conv_text_puts(text, separator);
+    }
+    conv_label_thread(text, rule, model, thread);
 }

@@ -2,10 +2,10 @@
  * label.h - how a frame and a thread are called in outputs made to be read.
  *
  *   frame     qualname (file), qualname (file:line); a synthetic one: its name
- *   thread    NAME (tid), with "interpreter N" behind if it is not the main one
+ *   process   COMMAND (pid PID)
+ *   thread    NAME (tid), NAME (tid, interpreter N) if it is not the main one
  *
- * The file is the path below the library it belongs to (place.h).  Names go in
- * as they are; who writes them applies his own rule.
+ * The file is the path below the library that it belongs to (source_path.h).
  */
 #ifndef CONVERTER_MODEL_LABEL_H
 #define CONVERTER_MODEL_LABEL_H
@@ -18,5 +18,13 @@ void conv_label_frame(conv_text *text, conv_text_rule rule,
                       const conv_model *model, uint32_t frame);
 void conv_label_thread(conv_text *text, conv_text_rule rule,
                        const conv_model *model, uint32_t thread);
+void conv_label_process(conv_text *text, conv_text_rule rule,
+                        const conv_model *model, uint32_t process);
+
+/* A thread, behind its process and the separator if the profile has several
+ * processes. */
+void conv_label_owner(conv_text *text, conv_text_rule rule,
+                      const conv_model *model, uint32_t thread,
+                      const char *separator);
 
 #endif

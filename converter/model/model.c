@@ -25,6 +25,8 @@ struct conv_model_input {
     pr_list strings, frames; /* the producer's ids to ours */
     thread_state *threads;
     size_t cap_threads;
+    pr_rate *rates; /* in order of arrival */
+    size_t n_rates, cap_rates;
     bool failed;   /* out of memory where no error could be given */
     uint8_t *used; /* [n_used] frames that are in model->used */
     size_t n_used, cap_used;
@@ -147,6 +149,71 @@ model_frame(pr_sink *sink, const pr_frame *frame, pr_err *err)
     return rc == PR_OK ? pr_list_add(&model->input->frames, id, err) : rc;
 }
 
+/* ---- processes ---- */
+
+/* Processes up to that index exist. */
+static bool
+have_process(conv_model *model, uint32_t index)
+{
+    if (!pr_grow(&model->processes, &model->cap_processes, (size_t)index + 1,
+                 sizeof *model->processes))
+        return false;
+    for (; model->n_processes <= index; model->n_processes++) {
+        conv_process *new = &model->processes[model->n_processes];
+        *new = (conv_process){.pid = 0};
+        memset(&new->counts, 0xff, sizeof new->counts);
+    }
+    return true;
+}
+
+static pr_code
+model_process(pr_sink *sink, const pr_process *told, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    if (told->index > model->n_processes)
+        return broken_producer("a process", err);
+    if (!have_process(model, told->index))
+        return pr_no_memory(err);
+    conv_process *p = &model->processes[told->index];
+    p->pid = told->pid;
+    p->parent = told->parent;
+    p->start_us = told->start_us;
+    p->end_us = told->end_us;
+    memcpy(p->python, told->python, sizeof p->python);
+    pr_code rc = pr_strings_add(&model->strings, told->command.bytes,
+                                told->command.len, &p->command, err);
+    if (rc == PR_OK)
+        rc = pr_strings_add(&model->strings, told->host.bytes, told->host.len,
+                            &p->host, err);
+    return rc;
+}
+
+static pr_code
+model_rate(pr_sink *sink, const pr_rate *rate, pr_err *err)
+{
+    struct conv_model_input *input = model_of(sink)->input;
+    if (!pr_grow(&input->rates, &input->cap_rates, input->n_rates + 1,
+                 sizeof *input->rates))
+        return pr_no_memory(err);
+    input->rates[input->n_rates++] = *rate;
+    return PR_OK;
+}
+
+/* The distance of samples at that time. */
+static uint64_t
+interval_at(const conv_model *model, uint32_t process, uint64_t time_us)
+{
+    const struct conv_model_input *input = model->input;
+    uint64_t interval = model->start.interval_us;
+    for (size_t i = 0; i < input->n_rates; i++)
+        if (input->rates[i].process == process &&
+            input->rates[i].time_us <= time_us)
+            interval = input->rates[i].interval_us;
+    return interval;
+}
+
+/* ---- threads ---- */
+
 static pr_code
 name_thread(conv_model *model, conv_thread *thread, const char *name,
             size_t len, pr_err *err)
@@ -172,8 +239,12 @@ model_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
         !pr_grow(&input->threads, &input->cap_threads, n + 1,
                  sizeof *input->threads))
         return pr_no_memory(err);
-    conv_thread thread = {
-        .tid = told->tid, .interp = told->interp, .is_main = told->is_main};
+    if (told->process >= model->n_processes)
+        return broken_producer("a process", err);
+    conv_thread thread = {.tid = told->tid,
+                          .process = told->process,
+                          .interp = told->interp,
+                          .is_main = told->is_main};
     memset(&thread.counts, 0xff, sizeof thread.counts);
     pr_code rc = name_thread(model, &thread, told->name, told->name_len, err);
     if (rc != PR_OK)
@@ -386,7 +457,8 @@ static void
 weigh(conv_model *model, conv_thread *thread, conv_model_run *run,
       uint64_t until_us)
 {
-    uint64_t interval = model->start.interval_us, gap = until_us - run->last_us;
+    uint64_t interval = interval_at(model, thread->process, run->last_us);
+    uint64_t gap = until_us - run->last_us;
     if (model->opts.time == CONV_TIME_NOMINAL)
         run->weight_us = add_time(run->weight_us, interval);
     else if (model->opts.time == CONV_TIME_SAMPLES)
@@ -478,7 +550,7 @@ make_nominal(conv_model *model, conv_thread *thread, pr_err *err)
     thread->weight_us = thread->unobserved_us = 0;
     conv_cursor_init(&cursor, &old);
     while (good && conv_cursor_next(&cursor, &run)) {
-        uint64_t interval = model->start.interval_us;
+        uint64_t interval = interval_at(model, thread->process, run.first_us);
         run.weight_us =
             run.n > INT64_MAX / interval ? INT64_MAX : run.n * interval;
         if (run.weight_us > INT64_MAX - model->weight_us)
@@ -517,7 +589,7 @@ end_threads(conv_model *model, pr_err *err)
         if (state->run.n == 0)
             continue;
         uint64_t last = state->run.last_us;
-        uint64_t interval = model->start.interval_us;
+        uint64_t interval = interval_at(model, thread->process, last);
         uint64_t end =
             last > UINT64_MAX - interval ? UINT64_MAX : last + interval;
         weigh(model, thread, &state->run, end);
@@ -559,8 +631,10 @@ model_count(pr_sink *sink, const pr_count *count, pr_err *err)
     conv_model *model = model_of(sink);
     if (count->thread != PR_NO_THREAD && count->thread >= model->n_threads)
         return broken_producer("a thread", err);
+    if (count->thread == PR_NO_THREAD && count->process >= model->n_processes)
+        return broken_producer("a process", err);
     conv_counts *counts = count->thread == PR_NO_THREAD
-                              ? &model->counts
+                              ? &model->processes[count->process].counts
                               : &model->threads[count->thread].counts;
     if (count->kind < PR_COUNT_KINDS)
         counts->value[count->kind] = count->value;
@@ -584,8 +658,10 @@ add_event(conv_model *model, conv_event event, const char *text, size_t len,
 static pr_code
 model_mark(pr_sink *sink, const pr_mark *mark, pr_err *err)
 {
-    const conv_event event = {
-        .kind = mark->kind, .first_us = mark->time_us, .end_us = mark->end_us};
+    const conv_event event = {.kind = mark->kind,
+                              .process = mark->process,
+                              .first_us = mark->time_us,
+                              .end_us = mark->end_us};
     return add_event(model_of(sink), event, mark->text, mark->text_len, err);
 }
 
@@ -601,8 +677,10 @@ put_member(conv_text *text, const char *name, uint64_t value)
 static pr_code
 model_gc(pr_sink *sink, const pr_gc_event *gc, pr_err *err)
 {
-    const conv_event event = {
-        .is_gc = true, .first_us = gc->start_us, .end_us = gc->stop_us};
+    const conv_event event = {.is_gc = true,
+                              .process = gc->process,
+                              .first_us = gc->start_us,
+                              .end_us = gc->stop_us};
     conv_text text = {0};
     put_member(&text, "interp", gc->interp);
     put_member(&text, "generation", gc->generation);
@@ -629,6 +707,9 @@ model_task(pr_sink *sink, const pr_task *told, pr_err *err)
     conv_task task = {.key = told->key,
                       .first_us = told->time_us,
                       .thread = told->thread,
+                      .process = told->thread == PR_NO_THREAD
+                                     ? told->process
+                                     : model->threads[told->thread].process,
                       .first_parent = model->n_task_parents,
                       .n_parents = told->n_parents};
     pr_code rc = pr_strings_add(&model->strings, told->name, told->name_len,
@@ -669,6 +750,7 @@ free_input(conv_model *model)
         free(input->threads[i].path);
     free(input->threads);
     free(input->used);
+    free(input->rates);
     free(model->slot); /* nobody looks for nodes any more */
     model->slot = NULL;
     pr_list_release(&input->strings);
@@ -683,6 +765,18 @@ model_abort(pr_sink *sink)
     free_input(model_of(sink));
 }
 
+static void
+add_counts(conv_model *model)
+{
+    for (size_t i = 0; i < model->n_processes; i++)
+        for (size_t kind = 0; kind < PR_COUNT_KINDS; kind++) {
+            uint64_t value = model->processes[i].counts.value[kind];
+            uint64_t *sum = &model->counts.value[kind];
+            if (value != CONV_NO_COUNT)
+                *sum = *sum == CONV_NO_COUNT ? value : *sum + value;
+        }
+}
+
 static pr_code
 model_finish(pr_sink *sink, pr_err *err)
 {
@@ -692,6 +786,7 @@ model_finish(pr_sink *sink, pr_err *err)
         rc = end_threads(model, err);
     if (rc == PR_OK)
         rc = weigh_tasks(model, err);
+    add_counts(model);
     free_input(model);
     return rc;
 }
@@ -701,6 +796,8 @@ static const pr_sink_ops model_ops = {
     .meta = model_meta,
     .string = model_string,
     .frame = model_frame,
+    .process = model_process,
+    .rate = model_rate,
     .thread = model_thread,
     .rename = model_rename,
     .delta = model_delta,
@@ -726,8 +823,11 @@ conv_model_new(const conv_model_opts *opts, conv_model **ret, pr_err *err)
     model->frames.size = sizeof(conv_frame);
     model->meta_keys.size = sizeof(uint32_t);
     memset(&model->counts, 0xff, sizeof model->counts);
+    uint32_t empty; /* string 0: texts that are not known */
+    pr_code rc = pr_strings_add(&model->strings, "", 0, &empty, err);
     model->input = calloc(1, sizeof *model->input);
-    if (!model->input || !grow_slots(model) ||
+    if (rc != PR_OK || !model->input || !grow_slots(model) ||
+        !have_process(model, 0) ||
         !pr_grow(&model->nodes, &model->cap_nodes, 1, sizeof *model->nodes)) {
         conv_model_free(model);
         return pr_no_memory(err);
@@ -746,6 +846,7 @@ conv_model_free(conv_model *model)
     for (size_t i = 0; i < model->n_threads; i++)
         free(model->threads[i].log);
     free(model->threads);
+    free(model->processes);
     free(model->nodes);
     free(model->min_line);
     free(model->events);

@@ -56,8 +56,18 @@ typedef struct conv_counts {
 } conv_counts;
 #define CONV_NO_COUNT UINT64_MAX
 
+/* Texts are string ids; 0 numbers and empty texts are not known. */
+typedef struct conv_process {
+    uint64_t pid, parent;
+    uint64_t start_us, end_us; /* wall clock, since 1970 */
+    uint32_t command, host;
+    uint8_t python[3];
+    conv_counts counts;
+} conv_process;
+
 typedef struct conv_thread {
     uint64_t tid;
+    uint32_t process; /* index */
     uint32_t interp;
     uint8_t is_main;
     uint8_t named;
@@ -70,18 +80,20 @@ typedef struct conv_thread {
     size_t n_log, cap_log;
 } conv_thread;
 
-/* A mark or a garbage collection; both happen to the process. */
+/* A mark or a garbage collection; both happen to a process. */
 typedef struct conv_event {
     bool is_gc;
-    uint32_t kind; /* pr_mark_kind, if it is none */
+    uint32_t process; /* index */
+    uint32_t kind;    /* pr_mark_kind, if it is none */
     uint64_t first_us, end_us;
     uint32_t text; /* string id; of a collection, a JSON object */
 } conv_event;
 
 typedef struct conv_task {
     uint64_t key, first_us;
-    uint32_t thread; /* PR_NO_THREAD: of an ended thread */
-    uint32_t name;   /* string id */
+    uint32_t thread;  /* PR_NO_THREAD: of an ended thread */
+    uint32_t process; /* index */
+    uint32_t name;    /* string id */
     size_t first_parent, n_parents;
 } conv_task;
 
@@ -109,9 +121,11 @@ typedef struct conv_model {
     uint32_t *slot; /* hash of (parent, frame) to node, 0 free; NULL once the
                      * sink has ended */
     size_t n_slots; /* a power of two */
+    conv_process *processes; /* at least one */
+    size_t n_processes, cap_processes;
     conv_thread *threads;
     size_t n_threads, cap_threads;
-    conv_counts counts; /* of the process */
+    conv_counts counts; /* of all processes together, once it is finished */
     conv_event *events;
     size_t n_events, cap_events;
     conv_task *tasks;

@@ -14,7 +14,8 @@ typedef struct conv_entry {
     uint64_t hash; /* identity of the profile */
     conv_index index;
     pr_list function, frame; /* [id of the model] id of the row */
-    int64_t profile, process;
+    int64_t profile;
+    int64_t process0;       /* process i of the model is row process0 + i */
     int64_t thread0, node0; /* thread i is row thread0 + i, position p of the
                              * index is node0 + p; the empty stack is 0 */
     uint64_t names_changed;

@@ -40,7 +40,7 @@ conv_entry_put_events(conv_entry *e, pr_err *err)
     for (size_t i = 0; i < e->model->n_events && rc == PR_OK; i++) {
         const conv_event *event = &e->model->events[i];
         conv_row_integer(&row, ++e->tables->event);
-        conv_row_integer(&row, e->process);
+        conv_row_integer(&row, e->process0 + event->process);
         conv_row_integer(&row, CONV_NULL);
         bind_kind(&row, event);
         conv_row_unsigned(&row, event->first_us);
@@ -53,6 +53,11 @@ conv_entry_put_events(conv_entry *e, pr_err *err)
     return rc;
 }
 
+/* A key is an address of its process. */
+typedef struct task_key {
+    uint64_t key, process;
+} task_key;
+
 /* Task i of the model is the row task0 + i. */
 static pr_code
 put_tasks(conv_entry *e, int64_t task0, pr_err *err)
@@ -62,7 +67,7 @@ put_tasks(conv_entry *e, int64_t task0, pr_err *err)
     for (size_t i = 0; i < e->model->n_tasks && rc == PR_OK; i++) {
         const conv_task *task = &e->model->tasks[i];
         conv_row_integer(&row, task0 + (int64_t)i);
-        conv_row_integer(&row, e->process);
+        conv_row_integer(&row, e->process0 + task->process);
         conv_row_integer(&row, task->thread == PR_NO_THREAD
                                    ? CONV_NULL
                                    : e->thread0 + (int64_t)task->thread);
@@ -88,8 +93,9 @@ put_parents(conv_entry *e, int64_t task0, const pr_set *keys,
     for (size_t i = 0; i < e->model->n_tasks; i++) {
         const conv_task *task = &e->model->tasks[i];
         for (size_t p = 0; p < task->n_parents && rc == PR_OK; p++) {
-            uint32_t at = pr_set_find(
-                keys, &e->model->task_parents[task->first_parent + p]);
+            const task_key key = {
+                e->model->task_parents[task->first_parent + p], task->process};
+            uint32_t at = pr_set_find(keys, &key);
             if (at == PR_TABLE_NONE)
                 continue;
             conv_row_integer(&row, task0 + (int64_t)i);
@@ -104,14 +110,16 @@ put_parents(conv_entry *e, int64_t task0, const pr_set *keys,
 pr_code
 conv_entry_put_tasks(conv_entry *e, pr_err *err)
 {
-    pr_set keys = {.size = sizeof(uint64_t)};
+    pr_set keys = {.size = sizeof(task_key)};
     pr_list last = {0};
     int64_t task0 = e->tables->task + 1;
     e->tables->task += (int64_t)e->model->n_tasks;
     pr_code rc = put_tasks(e, task0, err);
     for (uint32_t i = 0; i < e->model->n_tasks && rc == PR_OK; i++) {
+        const task_key key = {e->model->tasks[i].key,
+                              e->model->tasks[i].process};
         uint32_t at;
-        rc = pr_set_add(&keys, &e->model->tasks[i].key, &at, err);
+        rc = pr_set_add(&keys, &key, &at, err);
         if (rc == PR_OK && at == last.n)
             rc = pr_list_add(&last, i, err);
         else if (rc == PR_OK)

@@ -77,20 +77,6 @@ bind_meta(conv_entry *e, conv_row *row, const char *key)
         conv_row_integer(row, CONV_NULL);
 }
 
-/* A number that a recorder wrote in digits. */
-static int64_t
-meta_number(const conv_entry *e, const char *key)
-{
-    pr_bytes value;
-    char digits[24];
-    if (!find_meta(e, key, &value) || value.len >= sizeof digits)
-        return CONV_NULL;
-    memcpy(digits, value.at, value.len);
-    digits[value.len] = '\0';
-    long long number = strtoll(digits, NULL, 10);
-    return number > 0 ? number : CONV_NULL;
-}
-
 static uint64_t
 duration_us(const conv_model *model)
 {
@@ -326,22 +312,54 @@ conv_entry_put_meta(conv_entry *e, pr_err *err)
 
 /* ---- process, thread, loss ---- */
 
+static int64_t
+number_or_null(uint64_t value)
+{
+    return value ? conv_row_limit(value) : CONV_NULL;
+}
+
+/* From its first sample to the end of its last one; without samples, as long
+ * as the recording. */
+static void
+bind_extent(conv_row *row, const conv_model *model, uint32_t process)
+{
+    uint64_t first = UINT64_MAX, end = 0;
+    for (size_t i = 0; i < model->n_threads; i++) {
+        const conv_thread *t = &model->threads[i];
+        if (t->process != process || t->samples == 0)
+            continue;
+        first = t->first_us < first ? t->first_us : first;
+        end = t->end_us > end ? t->end_us : end;
+    }
+    bool only = model->n_processes == 1 || end == 0;
+    conv_row_unsigned(row, only ? 0 : first);
+    conv_row_unsigned(row, only ? duration_us(model) : end);
+}
+
 static pr_code
-put_process(conv_entry *e, pr_err *err)
+put_process(conv_entry *e, conv_row *row, uint32_t i, pr_err *err)
+{
+    const conv_process *p = &e->model->processes[i];
+    conv_row_integer(row, e->process0 + i);
+    conv_row_integer(row, e->profile);
+    conv_row_integer(row, number_or_null(p->pid));
+    conv_row_integer(row, number_or_null(p->parent));
+    if (string_of(e, p->command).len)
+        conv_row_name(row, string_of(e, p->command));
+    else
+        conv_row_integer(row, CONV_NULL);
+    bind_python(e, row);
+    bind_extent(row, e->model, i);
+    return conv_row_put(row, err);
+}
+
+static pr_code
+put_processes(conv_entry *e, pr_err *err)
 {
     conv_row row;
     pr_code rc = conv_row_open(&row, e->tables->database, "process", 8, err);
-    if (rc == PR_OK) {
-        conv_row_integer(&row, e->process);
-        conv_row_integer(&row, e->profile);
-        conv_row_integer(&row, meta_number(e, "pid"));
-        conv_row_integer(&row, meta_number(e, "parent_pid"));
-        bind_meta(e, &row, "command");
-        bind_python(e, &row);
-        conv_row_integer(&row, 0);
-        conv_row_unsigned(&row, duration_us(e->model));
-        rc = conv_row_put(&row, err);
-    }
+    for (uint32_t i = 0; i < e->model->n_processes && rc == PR_OK; i++)
+        rc = put_process(e, &row, i, err);
     e->names_changed += row.text.changed;
     conv_row_close(&row);
     return rc;
@@ -357,13 +375,13 @@ count_or_null(const conv_counts *counts, pr_count_kind kind)
 /* One row per reason; *ret becomes their sum, or CONV_NULL if none is known. */
 static pr_code
 put_losses(conv_entry *e, conv_row *row, const conv_counts *counts,
-           int64_t thread, int64_t *ret, pr_err *err)
+           uint32_t process, int64_t thread, int64_t *ret, pr_err *err)
 {
     uint64_t sum = 0;
     bool known = false;
     pr_code rc = PR_OK;
     for (int kind = PR_COUNT_LOST_TORN;
-         kind <= PR_COUNT_LOST_OTHER && rc == PR_OK; kind++) {
+         kind <= PR_COUNT_LOST_FILE && rc == PR_OK; kind++) {
         uint64_t value = counts->value[kind];
         if (value == CONV_NO_COUNT)
             continue;
@@ -372,7 +390,7 @@ put_losses(conv_entry *e, conv_row *row, const conv_counts *counts,
         if (value == 0)
             continue;
         conv_row_integer(row, ++e->tables->loss);
-        conv_row_integer(row, e->process);
+        conv_row_integer(row, e->process0 + process);
         conv_row_integer(row, thread);
         conv_row_string(row, conv_count_name((uint32_t)kind));
         conv_row_unsigned(row, value);
@@ -389,7 +407,7 @@ put_thread(conv_entry *e, conv_row *row, const conv_thread *thread, int64_t id,
     bool seen = thread->samples > 0;
     const conv_counts *counts = &thread->counts;
     conv_row_integer(row, id);
-    conv_row_integer(row, e->process);
+    conv_row_integer(row, e->process0 + thread->process);
     conv_row_unsigned(row, thread->tid);
     conv_row_integer(row, thread->interp);
     if (thread->named)
@@ -414,11 +432,15 @@ static pr_code
 put_all_threads(conv_entry *e, conv_row *row, conv_row *loss, pr_err *err)
 {
     int64_t lost;
-    pr_code rc = put_losses(e, loss, &e->model->counts, CONV_NULL, &lost, err);
+    pr_code rc = PR_OK;
+    for (uint32_t i = 0; i < e->model->n_processes && rc == PR_OK; i++)
+        rc = put_losses(e, loss, &e->model->processes[i].counts, i, CONV_NULL,
+                        &lost, err);
     for (size_t i = 0; i < e->model->n_threads && rc == PR_OK; i++) {
         const conv_thread *thread = &e->model->threads[i];
         int64_t id = e->thread0 + (int64_t)i;
-        rc = put_losses(e, loss, &thread->counts, id, &lost, err);
+        rc = put_losses(e, loss, &thread->counts, thread->process, id, &lost,
+                        err);
         if (rc == PR_OK)
             rc = put_thread(e, row, thread, id, lost, err);
     }
@@ -429,7 +451,7 @@ pr_code
 conv_entry_put_threads(conv_entry *e, pr_err *err)
 {
     conv_row row, loss = {0};
-    pr_code rc = put_process(e, err);
+    pr_code rc = put_processes(e, err);
     if (rc != PR_OK)
         return rc;
     rc = conv_row_open(&row, e->tables->database, "thread", 16, err);

@@ -153,9 +153,10 @@ take_ids(conv_entry *e)
 {
     conv_tables *t = e->tables;
     e->profile = ++t->profile;
-    e->process = ++t->process;
+    e->process0 = t->process + 1;
     e->thread0 = t->thread + 1;
     e->node0 = t->node;
+    t->process += (int64_t)e->model->n_processes;
     t->thread += (int64_t)e->model->n_threads;
     t->node += (int64_t)e->index.n - 1;
 }

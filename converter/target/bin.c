@@ -11,6 +11,7 @@
  * of 8 MiB gain nothing. */
 enum {
     ARCHIVE_LEVEL = 19,
+    MERGE_LEVEL = 3, /* many files at once: time counts */
     ARCHIVE_SEGMENT = 8 * 1024 * 1024,
     ARCHIVE_CHECKPOINT_US = 0x7fffffff
 };
@@ -20,7 +21,9 @@ open_bin(conv_job *job, pr_sink **ret, pr_err *err)
 {
     const conv_opts *opts = job->opts;
     pf_writer_opts writer = PF_WRITER_OPTS_INIT;
-    writer.level = opts->zstd_level ? opts->zstd_level : ARCHIVE_LEVEL;
+    writer.level = job->n_inputs > 1 ? MERGE_LEVEL : ARCHIVE_LEVEL;
+    if (opts->zstd_level)
+        writer.level = opts->zstd_level;
     writer.segment_bytes = ARCHIVE_SEGMENT;
     writer.checkpoint_us = ARCHIVE_CHECKPOINT_US;
     writer.force = 1; /* the temporary file is there already */

@@ -17,7 +17,7 @@
 typedef struct trace {
     conv_job *job;
     const conv_model *model;
-    uint64_t pid;
+    uint64_t pid;          /* of the present process */
     uint32_t *depth;       /* [node] */
     conv_text frames;      /* the JSON members of all frames */
     pr_list end_of_frame;  /* [frame] in `frames` */
@@ -142,6 +142,18 @@ change_stack(trace *t, uint32_t node, uint64_t tid, uint64_t time_us,
     return PR_OK;
 }
 
+/* Pids of two containers may be equal: the second one gets another number. */
+static uint64_t
+pid_of(const trace *t, uint32_t process)
+{
+    enum { BEYOND_PIDS = 1 << 22 }; /* Linux PID_MAX_LIMIT */
+    uint64_t pid = t->model->processes[process].pid;
+    for (uint32_t i = 0; i < process; i++)
+        if (t->model->processes[i].pid == pid)
+            return BEYOND_PIDS + (uint64_t)process;
+    return pid;
+}
+
 static pr_code
 put_thread(trace *t, uint32_t id, pr_err *err)
 {
@@ -153,6 +165,7 @@ put_thread(trace *t, uint32_t id, pr_err *err)
     pr_code rc = PR_OK;
     if (thread->samples == 0)
         return PR_OK;
+    t->pid = pid_of(t, thread->process);
     conv_label_thread(&name, CONV_TEXT_UTF8, t->model, id);
     put_name_of(t, "thread_name", thread->tid, (pr_bytes){name.at, name.len});
     t->job->names_changed += name.changed;
@@ -193,16 +206,25 @@ put_process_event(trace *t, const conv_event *event)
 }
 
 static void
-put_process(trace *t)
+put_process(trace *t, uint32_t process)
 {
     static const char title[] = "events of the process";
-    pr_bytes command;
-    if (conv_model_meta(t->model, "command", &command))
-        put_name_of(t, "process_name", 0, command);
-    if (t->model->n_events)
-        put_name_of(t, "thread_name", 0, (pr_bytes){title, sizeof title - 1});
-    for (size_t i = 0; i < t->model->n_events; i++)
+    bool named = false;
+    conv_text name = {0};
+    t->pid = pid_of(t, process);
+    conv_label_process(&name, CONV_TEXT_UTF8, t->model, process);
+    put_name_of(t, "process_name", 0, (pr_bytes){name.at, name.len});
+    t->job->names_changed += name.changed;
+    conv_text_release(&name);
+    for (size_t i = 0; i < t->model->n_events; i++) {
+        if (t->model->events[i].process != process)
+            continue;
+        if (!named)
+            put_name_of(t, "thread_name", 0,
+                        (pr_bytes){title, sizeof title - 1});
+        named = true;
         put_process_event(t, &t->model->events[i]);
+    }
 }
 
 static void
@@ -222,16 +244,12 @@ put_end(trace *t)
 static pr_code
 write_trace(trace *t, pr_err *err)
 {
-    pr_bytes pid;
     pr_code rc = conv_model_depths(t->model, &t->depth, err);
     for (uint32_t i = 0; i < t->model->frames.n && rc == PR_OK; i++)
         rc = describe_frame(t, i, err);
-    if (conv_model_meta(t->model, "pid", &pid))
-        for (size_t i = 0; i < pid.len && i < 12; i++)
-            if (pid.at[i] >= '0' && pid.at[i] <= '9')
-                t->pid = 10 * t->pid + (uint64_t)(pid.at[i] - '0');
     conv_out_puts(t->job->out, "{\"traceEvents\":[");
-    put_process(t);
+    for (uint32_t i = 0; i < t->model->n_processes; i++)
+        put_process(t, i);
     for (uint32_t i = 0; i < t->model->n_threads && rc == PR_OK; i++)
         rc = put_thread(t, i, err);
     put_end(t);

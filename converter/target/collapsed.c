@@ -143,7 +143,7 @@ name_threads(collapse *c, pr_err *err)
             conv_text_puts(&c->names, "tid:");
             conv_text_u64(&c->names, c->model->threads[i].tid);
         } else {
-            conv_label_thread(&c->names, CONV_TEXT_FRAME, c->model, i);
+            conv_label_owner(&c->names, CONV_TEXT_FRAME, c->model, i, ";");
         }
         if (c->names.failed || c->names.len > UINT32_MAX)
             rc = pr_no_memory(err);

@@ -17,6 +17,8 @@
 #include "converter/target/table.h"
 #include <pyrec/version.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SAMPLES_MAX = 1000000, JOIN_INTERVALS = 2, PROCESSED_VERSION = 57 };
@@ -90,8 +92,7 @@ typedef struct gecko {
     marker *markers;
     size_t n_markers, cap_markers;
     uint8_t *category; /* [function] */
-    const char *pid;
-    char pid_text[24];
+    bool *has_events;  /* [process] they stand at its first thread */
 } gecko;
 
 /* ---- numbers ---- */
@@ -605,11 +606,14 @@ mark_status(gecko *g, const conv_thread *thread, uint32_t kind, pr_err *err)
 }
 
 static pr_code
-mark_events(gecko *g, pr_err *err)
+mark_events(gecko *g, uint32_t process, pr_err *err)
 {
     pr_code rc = PR_OK;
+    g->has_events[process] = true;
     for (uint32_t i = 0; i < g->model->n_events && rc == PR_OK; i++) {
         const conv_event *e = &g->model->events[i];
+        if (e->process != process)
+            continue;
         const marker m = {.start_us = e->first_us,
                           .end_us = e->end_us,
                           .string = e->is_gc ? TEXT_GC : TEXT_MARK,
@@ -676,9 +680,11 @@ put_markers(gecko *g)
 }
 
 static pr_code
-make_markers(gecko *g, const conv_thread *thread, bool with_events, pr_err *err)
+make_markers(gecko *g, const conv_thread *thread, pr_err *err)
 {
-    pr_code rc = with_events ? mark_events(g, err) : PR_OK;
+    pr_code rc = g->has_events[thread->process]
+                     ? PR_OK
+                     : mark_events(g, thread->process, err);
     for (uint32_t kind = 0; kind < N_KINDS && rc == PR_OK; kind++)
         rc = mark_status(g, thread, kind, err);
     if (rc == PR_OK && g->n_markers)
@@ -688,19 +694,34 @@ make_markers(gecko *g, const conv_thread *thread, bool with_events, pr_err *err)
 
 /* ---- threads ---- */
 
+/* The site takes threads of one pid for those of one process: the pids of two
+ * containers may be equal. */
+static void
+put_pid(gecko *g, uint32_t process)
+{
+    uint64_t pid = g->model->processes[process].pid;
+    char text[48];
+    int n = snprintf(text, sizeof text, "%" PRIu64, pid);
+    for (uint32_t i = 0; i < process; i++)
+        if (g->model->processes[i].pid == pid) {
+            snprintf(text + n, sizeof text - (size_t)n, "-%" PRIu32,
+                     process + 1);
+            break;
+        }
+    put_text(g, "pid", text);
+}
+
 static void
 put_thread_head(gecko *g, uint32_t id)
 {
     const conv_thread *thread = &g->model->threads[id];
     conv_text name = {0};
-    pr_bytes command;
+    conv_text process = {0};
+    conv_label_process(&process, CONV_TEXT_UTF8, g->model, thread->process);
     conv_label_thread(&name, CONV_TEXT_UTF8, g->model, id);
     put_text(g, "processType", "default");
     conv_json_key(&g->json, "processName");
-    if (conv_model_meta(g->model, "command", &command))
-        conv_json_string(&g->json, command.at, command.len);
-    else
-        conv_json_literal(&g->json, "Python");
+    conv_json_string(&g->json, process.at, process.len);
     put_number(g, "processStartupTime", 0);
     put_raw(g, "processShutdownTime", "null");
     conv_json_key(&g->json, "registerTime");
@@ -712,20 +733,21 @@ put_thread_head(gecko *g, uint32_t id)
     conv_json_string(&g->json, name.at, name.len);
     put_raw(g, "isMainThread",
             thread->is_main && !thread->interp ? "true" : "false");
-    put_text(g, "pid", g->pid);
+    put_pid(g, thread->process);
     put_number(g, "tid", thread->tid);
-    g->job->names_changed += name.changed;
+    g->job->names_changed += name.changed + process.changed;
     conv_text_release(&name);
+    conv_text_release(&process);
 }
 
 static pr_code
-put_thread(gecko *g, uint32_t id, bool with_events, pr_err *err)
+put_thread(gecko *g, uint32_t id, pr_err *err)
 {
     const conv_thread *thread = &g->model->threads[id];
     pr_code rc = number_thread(g, thread, err);
     g->n_markers = 0;
     if (rc == PR_OK)
-        rc = make_markers(g, thread, with_events, err);
+        rc = make_markers(g, thread, err);
     if (rc != PR_OK)
         return rc;
     conv_json_open(&g->json, '{');
@@ -833,17 +855,14 @@ put_document(gecko *g, pr_err *err)
 {
     const conv_model *m = g->model;
     pr_code rc = PR_OK;
-    bool with_events = true; /* they stand at the first thread */
     conv_json_open(&g->json, '{');
     put_meta(g);
     put_raw(g, "libs", "[]");
     put_raw(g, "pages", "[]");
     open_column(g, "threads");
     for (uint32_t i = 0; i < m->n_threads && rc == PR_OK; i++) {
-        if (m->threads[i].samples == 0)
-            continue;
-        rc = put_thread(g, i, with_events, err);
-        with_events = false;
+        if (m->threads[i].samples)
+            rc = put_thread(g, i, err);
     }
     close_column(g);
     put_strings(g);
@@ -852,29 +871,18 @@ put_document(gecko *g, pr_err *err)
     return rc == PR_OK && g->json.text.failed ? pr_no_memory(err) : rc;
 }
 
-static void
-find_pid(gecko *g)
-{
-    pr_bytes pid;
-    g->pid = "0";
-    if (!conv_model_meta(g->model, "pid", &pid) || pid.len == 0 ||
-        pid.len >= sizeof g->pid_text)
-        return;
-    memcpy(g->pid_text, pid.at, pid.len);
-    g->pid = g->pid_text;
-}
-
 static pr_code
 write_firefox(conv_job *job, pr_err *err)
 {
     const conv_model *m = job->model;
     gecko g = {.job = job, .model = m, .json = {.out = job->out}};
-    find_pid(&g);
     pr_code rc = PR_OK;
     if (!begin_numbering(&g.strings, m->strings.n) ||
         !begin_numbering(&g.nodes, m->n_nodes) ||
         !begin_numbering(&g.frames, m->frames.n) ||
-        !begin_numbering(&g.functions, m->functions.n) || !find_categories(&g))
+        !begin_numbering(&g.functions, m->functions.n) ||
+        !find_categories(&g) ||
+        !(g.has_events = calloc(m->n_processes, sizeof *g.has_events)))
         rc = pr_no_memory(err);
     if (rc == PR_OK)
         rc = put_document(&g, err);
@@ -886,6 +894,7 @@ write_firefox(conv_job *job, pr_err *err)
     pr_list_release(&g.pending);
     free(g.markers);
     free(g.category);
+    free(g.has_events);
     conv_json_release(&g.json);
     return rc;
 }

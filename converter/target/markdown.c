@@ -8,6 +8,7 @@
  */
 #include "converter/encode/escape.h"
 #include "converter/model/enum_names.h"
+#include "converter/model/label.h"
 #include "converter/model/ranking.h"
 #include "converter/model/source_path.h"
 #include "converter/target/table.h"
@@ -89,7 +90,7 @@ lost_samples(const conv_model *model)
 {
     uint64_t lost = 0;
     for (size_t i = 0; i < model->n_threads; i++)
-        for (int kind = PR_COUNT_LOST_TORN; kind <= PR_COUNT_LOST_OTHER;
+        for (int kind = PR_COUNT_LOST_TORN; kind <= PR_COUNT_LOST_FILE;
              kind++) {
             uint64_t n = model->threads[i].counts.value[kind];
             lost += n == CONV_NO_COUNT ? 0 : n;
@@ -112,6 +113,8 @@ put_facts(page *p)
     if (python[0])
         put(p, "| Python | %d.%d.%d |\n", python[0], python[1], python[2]);
     put(p, "| duration | %.3f s |\n", (double)conv_model_end_us(m) / 1e6);
+    if (m->n_processes > 1)
+        put(p, "| processes | %zu |\n", m->n_processes);
     put(p,
         "| samples | %" PRIu64 " of %zu threads, every %" PRIu64
         " us, mode %s |\n",
@@ -164,15 +167,17 @@ put_functions(page *p, const char *title, conv_rank_by by, pr_err *err)
 }
 
 static void
-put_thread(page *p, const conv_thread *thread)
+put_thread(page *p, uint32_t id)
 {
+    const conv_thread *thread = &p->model->threads[id];
+    conv_text name = {0};
+    conv_label_owner(&name, CONV_TEXT_LINE, p->model, id, ", ");
     put(p, "| ");
-    if (thread->named)
-        put_string(p, thread->name);
-    else
-        put(p, thread->is_main ? "MainThread" : "thread");
-    put(p, " | %" PRIu64 " | %" PRIu64 " | %.3f s |\n", thread->tid,
-        thread->samples, (double)thread->weight_us / 1e6);
+    put_name(p, (pr_bytes){name.at, name.len});
+    put(p, " | %" PRIu64 " | %.3f s |\n", thread->samples,
+        (double)thread->weight_us / 1e6);
+    p->text.changed += name.changed;
+    conv_text_release(&name);
 }
 
 static void
@@ -183,10 +188,10 @@ put_threads(page *p)
         return;
     put(p,
         "\n<details><summary>%zu threads</summary>\n\n"
-        "| thread | id | samples | time |\n| --- | ---: | ---: | ---: |\n",
+        "| thread | samples | time |\n| --- | ---: | ---: |\n",
         m->n_threads);
-    for (size_t i = 0; i < m->n_threads && i < THREADS; i++)
-        put_thread(p, &m->threads[i]);
+    for (uint32_t i = 0; i < m->n_threads && i < THREADS; i++)
+        put_thread(p, i);
     if (m->n_threads > THREADS)
         put(p, "\n%zu threads more\n", m->n_threads - THREADS);
     put(p, "\n</details>\n");

@@ -63,6 +63,8 @@ enum {
     TEXT_THREAD,
     TEXT_TID,
     TEXT_STATE,
+    TEXT_PROCESS,
+    TEXT_PID,
     TEXT_FIRST_STATE,
     N_TEXTS = TEXT_FIRST_STATE + CONV_STATES
 };
@@ -150,10 +152,11 @@ static void
 put_texts(proto *p)
 {
     static const char *const texts[TEXT_FIRST_STATE] = {
-        [TEXT_EMPTY] = "",        [TEXT_SAMPLES] = "samples",
-        [TEXT_COUNT] = "count",   [TEXT_NANOSECONDS] = "nanoseconds",
-        [TEXT_PYTHON] = "python", [TEXT_THREAD] = "thread",
-        [TEXT_TID] = "tid",       [TEXT_STATE] = "state",
+        [TEXT_EMPTY] = "",          [TEXT_SAMPLES] = "samples",
+        [TEXT_COUNT] = "count",     [TEXT_NANOSECONDS] = "nanoseconds",
+        [TEXT_PYTHON] = "python",   [TEXT_THREAD] = "thread",
+        [TEXT_TID] = "tid",         [TEXT_STATE] = "state",
+        [TEXT_PROCESS] = "process", [TEXT_PID] = "pid",
     };
     for (int i = 0; i < TEXT_FIRST_STATE; i++) {
         const char *text = i == TEXT_TIME ? time_name(p->model) : texts[i];
@@ -339,20 +342,38 @@ add_label(proto *p, conv_text *to, uint32_t key, uint32_t field, uint64_t value)
     conv_pb_bytes(to, SAMPLE_LABEL, p->part.at, p->part.len);
 }
 
-static void
-set_labels(proto *p, uint32_t thread)
+/* The text of a label, in the table of strings. */
+static uint32_t
+put_label_text(proto *p,
+               void (*label)(conv_text *, conv_text_rule, const conv_model *,
+                             uint32_t),
+               uint32_t id)
 {
     conv_text name = {0};
-    conv_label_thread(&name, CONV_TEXT_LINE, p->model, thread);
+    label(&name, CONV_TEXT_LINE, p->model, id);
     p->job->names_changed += name.changed;
     uint32_t text = put_text(p, name.at, name.len);
     conv_text_release(&name);
+    return text;
+}
+
+static void
+set_labels(proto *p, uint32_t thread)
+{
+    uint32_t process = p->model->threads[thread].process;
+    uint32_t text = put_label_text(p, conv_label_thread, thread);
+    uint32_t owner = put_label_text(p, conv_label_process, process);
     for (uint32_t state = 0; state < CONV_STATES; state++) {
         conv_text *label = &p->label[state];
         conv_text_reset(label);
         add_label(p, label, TEXT_THREAD, LABEL_STR, text);
         add_label(p, label, TEXT_TID, LABEL_NUM, p->model->threads[thread].tid);
         add_label(p, label, TEXT_STATE, LABEL_STR, TEXT_FIRST_STATE + state);
+        if (p->model->n_processes > 1)
+            add_label(p, label, TEXT_PROCESS, LABEL_STR, owner);
+        if (p->model->processes[process].pid)
+            add_label(p, label, TEXT_PID, LABEL_NUM,
+                      p->model->processes[process].pid);
     }
 }
 

@@ -209,7 +209,7 @@ static pr_code
 put_thread(scope *s, uint32_t id, pr_err *err)
 {
     conv_text name = {0};
-    conv_label_thread(&name, CONV_TEXT_UTF8, s->model, id);
+    conv_label_owner(&name, CONV_TEXT_UTF8, s->model, id, ", ");
     begin_profile(s);
     conv_json_key(&s->json, "name");
     conv_json_string(&s->json, name.at, name.len);

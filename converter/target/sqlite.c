@@ -1,31 +1,68 @@
 /*
  * sqlite.c - the tables that pyquery asks (spec/schema.md), in a new file.
  */
-#include "converter/target/sqlite.h"
+#include "converter/target/table.h"
 
 #include "converter/tables/row.h"
+#include "converter/tables/tables.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
 
 /* Nobody else sees the file before it is whole: no journal, no waiting for the
  * disk. */
 static const char pragmas[] = "PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;"
                               "PRAGMA locking_mode=EXCLUSIVE;";
 
-pr_code
-conv_sqlite_open(const char *path, sqlite3 **ret, pr_err *err)
+/* A database that profiles are added to. */
+typedef struct session {
+    sqlite3 *database;
+    conv_tables tables;
+} session;
+
+static pr_code
+begin_sqlite(conv_job *job, pr_err *err)
 {
-    sqlite3 *database = NULL;
-    int rc = sqlite3_open_v2(path, &database,
+    session *s = calloc(1, sizeof *s);
+    if (!s)
+        return pr_no_memory(err);
+    const char *path = job->memory ? ":memory:" : conv_out_path(job->out);
+    int rc = sqlite3_open_v2(path, &s->database,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_exec(database, pragmas, NULL, NULL, NULL);
-    if (rc == SQLITE_OK) {
-        *ret = database;
-        return PR_OK;
+        rc = sqlite3_exec(s->database, pragmas, NULL, NULL, NULL);
+    pr_code code = rc == SQLITE_OK
+                       ? conv_tables_begin(s->database, &s->tables, err)
+                       : conv_sqlite_fail(s->database, err);
+    if (code == PR_OK) {
+        job->state = s;
+    } else {
+        sqlite3_close(s->database);
+        free(s);
     }
-    pr_code code = conv_sqlite_fail(database, err);
-    sqlite3_close(database);
+    return code;
+}
+
+static pr_code
+write_sqlite(conv_job *job, pr_err *err)
+{
+    session *s = job->state;
+    bool added;
+    return conv_tables_add(&s->tables, job->model, job->source, &added,
+                           &job->names_changed, err);
+}
+
+static pr_code
+end_sqlite(conv_job *job, bool keep, pr_err *err)
+{
+    session *s = job->state;
+    pr_code code = conv_tables_end(&s->tables, keep, err);
+    if (job->memory && keep && code == PR_OK)
+        *job->memory = s->database;
+    else if (sqlite3_close(s->database) != SQLITE_OK && code == PR_OK)
+        code = PR_FAIL(err, PR_IO, "cannot close the database");
+    free(s);
+    job->state = NULL;
     return code;
 }
 
@@ -37,4 +74,7 @@ const conv_target conv_sqlite = {
     .time = CONV_TIME_REAL,
     .times = CONV_TIMES_OF_CLOCK,
     .by_path = true,
+    .write = write_sqlite,
+    .begin = begin_sqlite,
+    .end = end_sqlite,
 };

@@ -287,8 +287,8 @@ draw_threads(picture *p, const rank *ranks, size_t n, pr_err *err)
             continue; /* more to come into the last group */
         conv_text_reset(&title);
         if (i < own) {
-            conv_label_thread(&title, CONV_TEXT_LINE, p->model,
-                              ranks[i].thread);
+            conv_label_owner(&title, CONV_TEXT_LINE, p->model, ranks[i].thread,
+                             ", ");
         } else {
             conv_text_u64(&title, n - own);
             conv_text_puts(&title, " other threads");

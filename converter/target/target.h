@@ -23,10 +23,15 @@ typedef struct conv_job {
     const conv_model *model; /* NULL for a target that is a sink */
     const conv_opts *opts;
     const char *source; /* name of the (first) input */
+    size_t n_inputs;
+    void *state;             /* of a target with begin */
+    struct sqlite3 **memory; /* not NULL: where sqlite leaves its database,
+                              * which is in memory and not a file */
     conv_style style;
     conv_level level;
     conv_time time;
     conv_outfile *out;
+    bool has_output; /* something was written: a part is better than nothing */
     uint64_t names_changed; /* for the report; the target adds to it */
 } conv_job;
 
@@ -54,9 +59,13 @@ typedef struct conv_target {
     bool by_path;       /* the output is made by path: no stream */
     bool is_profile;    /* a profile again: one namespace of threads, and a
                          * newer version may have forbidden to rewrite it */
-    /* one of the two */
+    /* One of the two.  write() reads the model of the job. */
     pr_code (*write)(conv_job *job, pr_err *err);
     pr_code (*open)(conv_job *job, pr_sink **ret, pr_err *err);
+    /* NULL, or the inputs are not merged: begin(), write() with the model of
+     * each input, end(), which gives up if `keep` is false. */
+    pr_code (*begin)(conv_job *job, pr_err *err);
+    pr_code (*end)(conv_job *job, bool keep, pr_err *err);
 } conv_target;
 
 #endif

@@ -204,7 +204,7 @@ names_told_twice_are_one(void **state)
     tell(sink, 0, 0, one, 1, 0, 0);
     tell(sink, 0, 0, two, 1, 1000, 0);
     assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
-    assert_int_equal(model->strings.n, 4);
+    assert_int_equal(model->strings.n, 5);
     assert_int_equal(model->functions.n, 2);
     assert_int_equal(model->n_nodes, 2);
     conv_model_free(model);
@@ -308,7 +308,7 @@ profiles_of_one_process_lie_behind_each_other(void **state)
     conv_model *model;
     conv_merge *merge;
     pr_sink *end = new_model((conv_model_opts){0}, &model);
-    assert_int_equal(conv_merge_new(end, true, &merge, &error), PR_OK);
+    assert_int_equal(conv_merge_new(end, false, true, &merge, &error), PR_OK);
     pr_sink *sink = conv_merge_sink(merge);
     const uint32_t f[] = {0};
     const pr_count count = {0, PR_COUNT_PROVEN, 3};
@@ -342,7 +342,8 @@ profiles_that_overlap_or_differ_are_not_merged(void **state)
         conv_model *model;
         conv_merge *merge;
         pr_sink *end = new_model((conv_model_opts){0}, &model);
-        assert_int_equal(conv_merge_new(end, true, &merge, &error), PR_OK);
+        assert_int_equal(conv_merge_new(end, false, true, &merge, &error),
+                         PR_OK);
         pr_sink *sink = conv_merge_sink(merge);
         const uint32_t f[] = {0};
         conv_merge_next(merge, 0, 0);

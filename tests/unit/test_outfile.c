@@ -68,7 +68,7 @@ open_out(bool force)
 {
     conv_outfile *out;
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(conv_out_open(path, force, false, NULL, &out, &err),
+    assert_int_equal(conv_out_open(path, force, false, 0666, NULL, &out, &err),
                      PR_OK);
     return out;
 }
@@ -109,7 +109,8 @@ nothing_is_left_of_an_output_whose_process_is_killed(void **state)
     pid_t child = fork();
     if (child == 0) {
         conv_outfile *out;
-        if (conv_out_open(path, false, false, NULL, &out, NULL) == PR_OK) {
+        if (conv_out_open(path, false, false, 0666, NULL, &out, NULL) ==
+            PR_OK) {
             for (unsigned i = 0; i < 100000; i++)
                 conv_out_puts(out, "half of it");
             kill(getpid(), SIGKILL);
@@ -127,7 +128,8 @@ an_output_written_by_path_has_a_name_from_the_start(void **state)
 {
     (void)state;
     conv_outfile *out;
-    assert_int_equal(conv_out_open(path, false, true, NULL, &out, NULL), PR_OK);
+    assert_int_equal(conv_out_open(path, false, true, 0666, NULL, &out, NULL),
+                     PR_OK);
     FILE *file = fopen(conv_out_path(out), "w");
     assert_non_null(file);
     fputs("whole", file);
@@ -148,8 +150,9 @@ an_existing_file_is_replaced_only_by_force_and_only_at_the_end(void **state)
     pr_err err = PR_ERR_INIT;
     conv_out_puts(out, "old");
     assert_int_equal(conv_out_commit(out, NULL), PR_OK);
-    assert_int_equal(conv_out_open(path, false, false, NULL, &refused, &err),
-                     PR_EXISTS);
+    assert_int_equal(
+        conv_out_open(path, false, false, 0666, NULL, &refused, &err),
+        PR_EXISTS);
     assert_null(refused);
     assert_true(err.hint[0] != '\0');
     char got[16];
@@ -183,8 +186,9 @@ a_full_disk_is_told_by_commit(void **state)
     (void)state;
     conv_outfile *out;
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(conv_out_open("/dev/full", false, false, NULL, &out, &err),
-                     PR_OK);
+    assert_int_equal(
+        conv_out_open("/dev/full", false, false, 0666, NULL, &out, &err),
+        PR_OK);
     conv_out_puts(out, "x");
     assert_int_equal(conv_out_commit(out, &err), PR_IO);
     assert_true(err.sys != 0);
@@ -196,14 +200,16 @@ what_must_be_a_file_is_no_device_and_has_a_folder(void **state)
     (void)state;
     conv_outfile *out = NULL;
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(conv_out_open("/dev/null", true, true, NULL, &out, &err),
-                     PR_USAGE);
+    assert_int_equal(
+        conv_out_open("/dev/null", true, true, 0666, NULL, &out, &err),
+        PR_USAGE);
     pr_err_clear(&err);
-    assert_int_equal(conv_out_open("-", true, true, NULL, &out, &err),
+    assert_int_equal(conv_out_open("-", true, true, 0666, NULL, &out, &err),
                      PR_USAGE);
     pr_err_clear(&err);
     assert_int_equal(
-        conv_out_open("/nowhere/x", false, false, NULL, &out, &err), PR_IO);
+        conv_out_open("/nowhere/x", false, false, 0666, NULL, &out, &err),
+        PR_IO);
     assert_null(out);
 }
 

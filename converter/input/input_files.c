@@ -1,0 +1,96 @@
+/*
+ * input_files.c - directories by scandir().
+ */
+#include "converter/input/input_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static pr_code
+add_path(conv_paths *paths, char *path, pr_err *err)
+{
+    if (path &&
+        pr_grow(&paths->at, &paths->cap, paths->n + 1, sizeof *paths->at)) {
+        paths->at[paths->n++] = path;
+        return PR_OK;
+    }
+    free(path);
+    return pr_no_memory(err);
+}
+
+static int
+is_profile(const struct dirent *entry)
+{
+    static const char suffix[] = ".bin";
+    size_t n = strlen(entry->d_name), end = sizeof suffix - 1;
+    return n > end && strcmp(entry->d_name + n - end, suffix) == 0;
+}
+
+static char *
+join(const char *directory, const char *name)
+{
+    size_t n = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(n);
+    if (path)
+        snprintf(path, n, "%s/%s", directory, name);
+    return path;
+}
+
+static pr_code
+add_directory(conv_paths *paths, const char *directory, pr_err *err)
+{
+    struct dirent **entry;
+    pr_code rc = PR_OK;
+    int n = scandir(directory, &entry, is_profile, alphasort);
+    if (n < 0)
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot read the directory '%s'",
+                           directory);
+    for (int i = 0; i < n; i++) {
+        if (rc == PR_OK)
+            rc = add_path(paths, join(directory, entry[i]->d_name), err);
+        free(entry[i]);
+    }
+    free(entry);
+    if (rc == PR_OK && n == 0)
+        return PR_FAIL(err, PR_USAGE, "no profile (*.bin) in '%s'", directory);
+    return rc;
+}
+
+pr_code
+conv_paths_expand(const char *const *input, size_t n, conv_paths *ret,
+                  pr_err *err)
+{
+    struct stat st;
+    pr_code rc = PR_OK;
+    *ret = (conv_paths){0};
+    if (n == 0)
+        return PR_FAIL(err, PR_USAGE, "no input given");
+    for (size_t i = 0; i < n && rc == PR_OK; i++) {
+        bool directory = stat(input[i], &st) == 0 && S_ISDIR(st.st_mode);
+        rc = directory ? add_directory(ret, input[i], err)
+                       : add_path(ret, strdup(input[i]), err);
+    }
+    return rc;
+}
+
+void
+conv_paths_release(conv_paths *paths)
+{
+    for (size_t i = 0; i < paths->n; i++)
+        free(paths->at[i]);
+    free(paths->at);
+    *paths = (conv_paths){0};
+}
+
+unsigned
+conv_paths_mode(const conv_paths *paths)
+{
+    struct stat st;
+    unsigned mode = 0666;
+    for (size_t i = 0; i < paths->n; i++)
+        mode &= stat(paths->at[i], &st) == 0 ? st.st_mode | 0600u : 0600u;
+    return mode;
+}

@@ -1,0 +1,25 @@
+/*
+ * input_files.h - the files that the inputs of a conversion mean.
+ */
+#ifndef CONVERTER_INPUT_INPUT_FILES_H
+#define CONVERTER_INPUT_INPUT_FILES_H
+
+#include <base/base.h>
+
+typedef struct conv_paths {
+    char **at;
+    size_t n, cap;
+} conv_paths;
+
+/* Each file stands for itself, a directory for the files in it whose names
+ * end in .bin, in order of their names.  The caller releases *ret in any
+ * case.  PR_IO; PR_USAGE: a directory without such a file, or no input. */
+pr_code conv_paths_expand(const char *const *input, size_t n, conv_paths *ret,
+                          pr_err *err);
+void conv_paths_release(conv_paths *paths);
+
+/* The permissions that all of them have: what was made of them may have no
+ * more.  A file that cannot be asked counts as private. */
+unsigned conv_paths_mode(const conv_paths *paths);
+
+#endif
