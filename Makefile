@@ -39,13 +39,14 @@ B      := build/$(subst $(comma),-,$(SAN))
 HARDEN := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK   := -pie -fsanitize=$(SAN)
 endif
+LINK   += $(LDFLAGS)
 # All objects go into the shared library as well.  What they call of each other
 # is not replaceable there, so that they are as fast as in a program.  The paths
 # in them are those of the tree: a build is the same wherever it stands.
 HARDEN += -fPIC -fno-semantic-interposition -ffile-prefix-map=$(CURDIR)=.
 ROOMS ?= format recorder converter query
 STD    = -std=c11 -D_GNU_SOURCE -Iinclude -I.
-ALL_CFLAGS = $(STD) $(WARN) $(HARDEN) $(CFLAGS) -MMD -MP -pthread
+ALL_CFLAGS = $(STD) $(WARN) $(HARDEN) $(CPPFLAGS) $(CFLAGS) -MMD -MP -pthread
 
 PROGRAMS := $(if $(filter recorder,$(ROOMS)),pyrec) \
             $(if $(filter converter,$(ROOMS)),pyconv) \
@@ -330,6 +331,16 @@ dist: ## build/pyrec-VERSION.tar.gz of the committed tree
 	@mkdir -p $(B)
 	git archive --prefix=pyrec-$(VERSION)/ HEAD >$(B)/pyrec-$(VERSION).tar
 	gzip -9nf $(B)/pyrec-$(VERSION).tar
+
+# The source of the package is the commit, with .debian as its debian folder.
+.PHONY: deb
+deb: dist ## build/deb/*.deb of the committed tree; needs debhelper
+	rm -rf $(B)/deb && mkdir -p $(B)/deb
+	tar -xf $(B)/pyrec-$(VERSION).tar.gz -C $(B)/deb
+	cp -R $(B)/deb/pyrec-$(VERSION)/.debian $(B)/deb/pyrec-$(VERSION)/debian
+	cd $(B)/deb/pyrec-$(VERSION) && \
+	    [ "$$(dpkg-parsechangelog -S Version)" = "$(VERSION)" ] && \
+	    MAKEFLAGS= dpkg-buildpackage -b -us -uc
 
 .PHONY: clean
 clean: ## remove build/
