@@ -43,7 +43,7 @@ LINK   += $(LDFLAGS)
 # All objects go into the shared library as well.  What they call of each other
 # is not replaceable there, so that they are as fast as in a program.  The paths
 # in them are those of the tree: a build is the same wherever it stands.
-HARDEN += -fPIC -fno-semantic-interposition -ffile-prefix-map=$(CURDIR)=.
+HARDEN += -fPIC -fno-semantic-interposition '-ffile-prefix-map=$(CURDIR)=.'
 ROOMS ?= format recorder converter query
 STD    = -std=c11 -D_GNU_SOURCE -Iinclude -I.
 ALL_CFLAGS = $(STD) $(WARN) $(HARDEN) $(CPPFLAGS) $(CFLAGS) -MMD -MP -pthread
