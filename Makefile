@@ -182,7 +182,7 @@ TSAN   = SAN=thread B=$(B)/thread $(addprefix $(B)/thread/tests/test_, \
 # after a recipe that fails, but not under -q, where a target that is not up to
 # date ends make with status 1 and no message; lines marked + run there, too.
 # So tests run under -q, and a failure leaves a target that is not up to date.
-TESTS := check check-peers
+TESTS := check check-peers check-long
 ifeq ($(words $(MAKECMDGOALS)) $(filter $(TESTS),$(MAKECMDGOALS)),1 $(MAKECMDGOALS))
 MAKEFLAGS += -q
 endif
@@ -221,6 +221,15 @@ run-check-peers:
 	  $(SUBMAKE) test-programs WERROR=1 && \
 	  sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env, \
 	  peers free-threaded)
+
+check-long: ## an hour: soak, kills, faults, packages, reproducible builds, fuzzing
+run-check-long:
+	$(call tests,sh tests/setup/packages.sh build check long && \
+	  $(SUBMAKE) test-programs WERROR=1 && \
+	  sh tests/setup/interpreters.sh $(B)/interpreters.env && \
+	  (for t in $(FUZZ:$(B)/fuzz/fuzz_%=%); do \
+	    $(SUBMAKE) fuzz T=$$t || exit 1; done) && \
+	  export PYREC_TEST_KILLS=200 PYREC_TEST_LIMIT=3600, long kills)
 
 .PHONY: bench
 bench: ## speed and size against CPython 3.15 in the same run
@@ -323,6 +332,14 @@ uninstall: ## remove what install put there
 	$(Q)for row in $(ROWS); do rm -f "$(DESTDIR)$${row##*:}"; done
 	$(Q)rmdir "$(DESTDIR)$(INCDIR)/pyrec" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || :
 
+.PHONY: distcheck
+distcheck: dist ## build, test and install from the packed tree alone
+	rm -rf $(B)/distcheck && mkdir -p $(B)/distcheck
+	tar -xf $(B)/pyrec-$(VERSION).tar.gz -C $(B)/distcheck
+	cd $(B)/distcheck/pyrec-$(VERSION) && \
+	    $(SUBMAKE) test-programs WERROR=1 && \
+	    $(PYTHON3) tests/run --build build lint unit corpus cli
+
 .PHONY: dist
 dist: ## build/pyrec-VERSION.tar.gz of the committed tree
 	@[ "$$(git rev-parse --show-cdup 2>&1)" = "" ] || { \
@@ -350,4 +367,5 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 16
 
--include $(shell find $(B) -name '*.d' -not -path '$(B)/address-*' -not -path '$(B)/thread/*' 2>/dev/null)
+-include $(shell find $(addprefix $(B)/,obj tests fuzz interop bench) -name '*.d' \
+    2>/dev/null)

@@ -20,6 +20,8 @@ peers='nodejs:node npm:npm chromium:chromium xz-utils:xz
        libc6-dev-s390x-cross:/usr/s390x-linux-gnu/include/stdio.h
        dpkg-dev:dpkg-source'
 
+long='clang:clang debhelper:dh lintian:lintian mmdebstrap:mmdebstrap'
+
 here() {
     case $1 in
     *.h) printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" |
@@ -36,6 +38,7 @@ for group in "$@"; do
     demo) wanted="$wanted $demo" ;;
     check) wanted="$wanted $check" ;;
     peers) wanted="$wanted $peers" ;;
+    long) wanted="$wanted $long" ;;
     *)
         echo "packages.sh: no group '$group'" >&2
         exit 2

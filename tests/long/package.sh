@@ -1,0 +1,82 @@
+#!/bin/sh
+# The Debian packages are built, pass lintian, are installed, used, upgraded and
+# removed in new roots of Debian 12 and 13.
+set -u
+# shellcheck source=tests/setup/apt.sh
+. "$SRC/tests/setup/apt.sh"
+status=0
+result() {
+    [ "$1" -eq 0 ] && echo "ok $2" && return
+    echo "not ok $2"
+    status=1
+}
+for need in mmdebstrap git; do
+    command -v $need >/dev/null && [ "$(id -u)" -eq 0 ] || {
+        echo "ok Debian packages # SKIP they need root and $need"
+        exit 0
+    }
+done
+
+version=$(sed -n 's/.*PYREC_VERSION "\(.*\)"/\1/p' "$SRC/include/pyrec/version.h")
+mirror=$(apt_mirror)
+
+# in_root COMMAND: by a shell in $root, with a /proc.
+in_root() {
+    unshare --mount --pid --fork sh -c '
+        mount -t proc proc "$1/proc" && exec chroot "$1" sh -euc "$2"' sh \
+        "$root" "$1"
+}
+
+try_suite() {
+    suite=$1
+    root=$PWD/$suite
+    mmdebstrap --mode=root --variant=apt \
+        --aptopt='Acquire::Check-Valid-Until "false"' --include="build-essential
+        debhelper libelf-dev libsqlite3-dev libxxhash-dev libzstd-dev python3
+        scdoc zlib1g-dev git lintian pkg-config" "$suite" "$root" "$mirror" \
+        >"$suite.log" 2>&1 || {
+        tail -n 5 "$suite.log"
+        result 1 "a root of $suite"
+        return
+    }
+    git clone -q "$SRC" "$root/src"
+    in_root 'cd /src && make deb && cp -R build/deb /first' >>"$suite.log" 2>&1
+    result $? "$suite: make deb builds"
+    in_root 'cd /first && lintian --allow-root --fail-on error,warning *.changes'
+    result $? "$suite: lintian finds no error and no warning"
+    in_root 'find / -xdev -path /src -prune -o -print | sort >/src/before
+        cd /first && apt-get install -y -qq ./pyrec_*.deb ./libpyrec*_*.deb' \
+        >>"$suite.log" 2>&1
+    result $? "$suite: the packages are installed"
+    in_root 'python3 /src/tests/demo/shop.py 60 & app=$!
+        until pyrec --check $app; do sleep 0.1; done
+        pyrec -q -p $app -o /src/run.bin -d 1 && kill $app
+        pyquery /src/run.bin "top 5"'
+    result $? "$suite: the installed programs record and answer"
+    in_root 'cd /src && printf "%s\n" "#include <pyrec/version.h>" \
+            "#include <stdio.h>" "int main(void)" \
+            "{ return puts(pr_version()) < 0; }" >v.c &&
+        cc v.c $(pkg-config --cflags --libs pyrec) -o v &&
+        [ "$(./v)" = "'"$version"'" ]'
+    result $? "$suite: a program is built with the installed library"
+    in_root "cd /src && sed -i '1s/$version/$version+1/' .debian/changelog &&
+        git -c user.name=x -c user.email=x commit -qam x &&
+        sed -i 's/PYREC_VERSION \"$version\"/PYREC_VERSION \"$version+1\"/' \
+            include/pyrec/version.h &&
+        git -c user.name=x -c user.email=x commit -qam x &&
+        make deb && cd build/deb &&
+        apt-get install -y -qq ./pyrec_*.deb ./libpyrec*_*.deb &&
+        pyrec --version | grep -F '$version+1'" >>"$suite.log" 2>&1
+    result $? "$suite: the packages are upgraded"
+    in_root 'apt-get purge -y -qq pyrec libpyrec0 libpyrec-dev &&
+        find / -xdev -path /src -prune -o -print | sort >/src/after
+        ! comm -13 /src/before /src/after | grep -i pyrec | grep -v "^/var/log"' \
+        >>"$suite.log" 2>&1
+    result $? "$suite: removed packages leave no file"
+    rm -rf "$root"
+}
+
+for suite in bookworm trixie; do
+    try_suite $suite
+done
+exit $status
