@@ -3,6 +3,7 @@
  */
 #include "converter/arguments.h"
 #include "converter/job/info.h"
+#include <base/buffer.h>
 #include <pyrec/reader.h>
 
 #include <errno.h>
@@ -177,7 +178,7 @@ static int
 inform(const char *path)
 {
     pr_err err = PR_ERR_INIT;
-    conv_text text = {0};
+    pr_buffer text = {0};
     pr_code rc = conv_info(path, &text, &err);
     if (rc != PR_OK)
         report(&err);
@@ -190,7 +191,7 @@ inform(const char *path)
             report(&later);
         }
     }
-    conv_text_release(&text);
+    pr_buffer_release(&text);
     return status_of(rc, delivered);
 }
 

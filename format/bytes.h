@@ -12,8 +12,12 @@
 #define FORMAT_BYTES_H
 
 #include "format/wire.h"
-#include <base/base.h>
+#include <base/array.h>
 #include <pyrec/profile.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /* A thread or a process as records name it: `ref` of 5.3. */
 typedef struct pf_ref {

@@ -5,11 +5,14 @@
 
 #include "query/verbs.h"
 
-#include <base/base.h>
 #include <getopt.h>
+#include <pyrec/error.h>
 #include <pyrec/version.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 

@@ -9,8 +9,13 @@
 #include "query/display.h"
 #include "query/flame_layout.h"
 
+#include <base/buffer.h>
+#include <base/hash.h>
+#include <base/quote.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- collapsed ---- */
 
@@ -44,26 +49,11 @@ write_collapsed(void *context, const char *const *name, const char *const *file,
 static void
 write_escaped(const char *text, size_t len, FILE *out)
 {
-    q_text shown = {0};
-    bool done = q_text_append_name(&shown, text, len);
-    for (size_t i = 0; done && i < shown.len; i++)
-        switch (shown.bytes[i]) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            putc(shown.bytes[i], out);
-        }
-    q_text_release(&shown);
+    pr_buffer shown = {0};
+    pr_quote_xml(&shown, text, len);
+    if (shown.len)
+        fwrite(shown.at, 1, shown.len, out);
+    pr_buffer_release(&shown);
 }
 
 /* Equal names have equal colours, in every graph. */

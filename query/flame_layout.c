@@ -3,7 +3,9 @@
  */
 #include "query/flame_layout.h"
 
+#include <base/array.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool
 same_box(const q_flame_box *box, const char *name, const char *file)

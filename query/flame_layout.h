@@ -4,7 +4,9 @@
 #ifndef QUERY_FLAME_LAYOUT_H
 #define QUERY_FLAME_LAYOUT_H
 
-#include <base/base.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct q_flame_box {
     char *name, *file;

@@ -3,6 +3,9 @@
  */
 #include "query/fold.h"
 
+#include <base/array.h>
+#include <base/hash.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { MAX_ENTRIES = 1 << 28 };

@@ -18,7 +18,11 @@
 #define QUERY_FOLD_H
 
 #include "query/database.h"
-#include <base/base.h>
+
+#include <base/hash_table.h>
+#include <pyrec/error.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct q_amount {
     int64_t n;             /* samples */

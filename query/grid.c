@@ -7,9 +7,11 @@
 #include "query/display.h"
 #include "query/paths.h"
 
+#include <base/array.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     MAX_COLUMNS = 64,
@@ -155,33 +157,10 @@ format_number(q_role role, const value *v, char *buf, size_t size)
         sqlite3_snprintf((int)size, buf, "%!.15g", real);
 }
 
-/* What would be markup becomes text; the rest is as on a terminal. */
-static bool
-append_markdown(q_text *text, const char *name, size_t len)
-{
-    q_text plain = {0};
-    bool done = q_text_append_name(&plain, name, len);
-    for (size_t i = 0; done && i < plain.len; i++) {
-        char c = plain.bytes[i];
-        if (c == '<')
-            done = q_text_append(text, "&lt;", 4);
-        else if (c == '>')
-            done = q_text_append(text, "&gt;", 4);
-        else if (c == '&')
-            done = q_text_append(text, "&amp;", 5);
-        else if (strchr("\\`*_[]|~#", c))
-            done = q_text_append(text, (char[]){'\\', c}, 2);
-        else
-            done = q_text_append(text, &c, 1);
-    }
-    q_text_release(&plain);
-    return done;
-}
-
 static bool
 append_text(const grid *g, q_text *to, const char *text, size_t len)
 {
-    return g->look->format == Q_MARKDOWN ? append_markdown(to, text, len)
+    return g->look->format == Q_MARKDOWN ? q_text_append_markdown(to, text, len)
                                          : q_text_append_name(to, text, len);
 }
 
@@ -483,7 +462,7 @@ pr_code
 q_write_markdown(const char *name, FILE *out, pr_err *err)
 {
     q_text text = {0};
-    bool done = append_markdown(&text, name, strlen(name));
+    bool done = q_text_append_markdown(&text, name, strlen(name));
     if (done && text.len)
         fwrite(text.bytes, 1, text.len, out);
     q_text_release(&text);

@@ -3,10 +3,14 @@
  */
 #include "query/inputs.h"
 
-#include <base/base.h>
+#include <base/array.h>
 #include <dirent.h>
 #include <errno.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static pr_code

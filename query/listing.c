@@ -3,6 +3,7 @@
  */
 #include "query/listing.h"
 
+#include <base/array.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

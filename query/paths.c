@@ -4,7 +4,10 @@
  */
 #include "query/paths.h"
 
+#include <base/array.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool
 q_paths_add(q_paths *paths, const char *path, size_t len)

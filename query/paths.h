@@ -4,7 +4,8 @@
 #ifndef QUERY_PATHS_H
 #define QUERY_PATHS_H
 
-#include <base/base.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct q_paths {
     struct q_path {

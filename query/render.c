@@ -6,10 +6,12 @@
 #include "query/display.h"
 #include "query/grid.h"
 
+#include <base/quote.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A number for a program: whole, with a point in every locale. */
 static void
@@ -21,26 +23,16 @@ format_real(double value, char *buf, size_t size)
 /* --- csv --- */
 
 static void
-write_csv_text(const char *text, size_t len, FILE *out)
+write_csv_text(const char *at, size_t len, pr_buffer *scratch, FILE *out)
 {
-    bool quote = false;
-    for (size_t i = 0; i < len && !quote; i++)
-        quote = strchr(",\"\r\n", text[i]) != NULL;
-    if (!quote) {
-        fwrite(text, 1, len, out);
-        return;
-    }
-    putc('"', out);
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '"')
-            putc('"', out);
-        putc(text[i], out);
-    }
-    putc('"', out);
+    pr_buffer_reset(scratch);
+    pr_quote_csv(scratch, at, len);
+    if (scratch->len)
+        fwrite(scratch->at, 1, scratch->len, out);
 }
 
 static void
-write_csv_value(const q_value *v, FILE *out)
+write_csv_value(const q_value *v, pr_buffer *scratch, FILE *out)
 {
     char number[64];
     switch (v->type) {
@@ -54,7 +46,7 @@ write_csv_value(const q_value *v, FILE *out)
         fputs(number, out);
         break;
     case Q_TEXT:
-        write_csv_text(v->text, v->len, out);
+        write_csv_text(v->text, v->len, scratch, out);
         break;
     }
 }
@@ -63,43 +55,25 @@ static pr_code
 render_csv(q_result *result, FILE *out, pr_err *err)
 {
     size_t n = q_result_columns(result);
+    pr_buffer scratch = {0};
     for (size_t i = 0; i < n; i++) {
         const char *name = q_result_name(result, i);
-        write_csv_text(name, strlen(name), out);
+        write_csv_text(name, strlen(name), &scratch, out);
         putc(i + 1 < n ? ',' : '\n', out);
     }
     pr_code rc;
     while ((rc = q_result_next(result, err)) == PR_OK)
         for (size_t i = 0; i < n; i++) {
             q_value v = q_result_value(result, i);
-            write_csv_value(&v, out);
+            write_csv_value(&v, &scratch, out);
             putc(i + 1 < n ? ',' : '\n', out);
         }
-    return rc == PR_END ? PR_OK : rc;
+    rc = rc != PR_END ? rc : scratch.failed ? pr_no_memory(err) : PR_OK;
+    pr_buffer_release(&scratch);
+    return rc;
 }
 
 /* --- json --- */
-
-/* Lone surrogates are kept as escapes, bytes that are no UTF-8 are not. */
-static void
-write_json_text(const char *text, size_t len, FILE *out)
-{
-    putc('"', out);
-    for (size_t i = 0; i < len;) {
-        uint32_t c = 0;
-        size_t n = q_utf8_decode(text + i, len - i, &c);
-        if (n == 0)
-            fputs("\\ufffd", out);
-        else if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", (char)c);
-        else if (c < 0x20 || c == 0x7f || (c >= 0xd800 && c < 0xe000))
-            fprintf(out, "\\u%04x", c);
-        else
-            fwrite(text + i, 1, n, out);
-        i += n ? n : 1;
-    }
-    putc('"', out);
-}
 
 static void
 write_json_value(const q_value *v, FILE *out)
@@ -117,7 +91,7 @@ write_json_value(const q_value *v, FILE *out)
         fputs(isfinite(v->real) ? number : "null", out);
         break;
     case Q_TEXT:
-        write_json_text(v->text, v->len, out);
+        pr_print_json(out, PR_JSON_SURROGATES, v->text, v->len);
         break;
     }
 }
@@ -164,13 +138,13 @@ render_json(q_result *result, FILE *out, pr_err *err)
     size_t n = q_result_columns(result);
     const char *title = q_result_title(result);
     fputs("{\"title\": ", out);
-    write_json_text(title, strlen(title), out);
+    pr_print_json(out, PR_JSON_SURROGATES, title, strlen(title));
     write_json_basis(q_result_basis(result), out);
     fputs(",\n\"columns\": [", out);
     for (size_t i = 0; i < n; i++) {
         const char *name = q_result_name(result, i);
         fputs(i ? ", " : "", out);
-        write_json_text(name, strlen(name), out);
+        pr_print_json(out, PR_JSON_SURROGATES, name, strlen(name));
     }
     fputs("],\n\"rows\": [", out);
     pr_code rc;

@@ -3,7 +3,10 @@
  */
 #include "query/result.h"
 
-#include <base/base.h>
+#include <base/array.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 struct q_result {

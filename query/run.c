@@ -5,6 +5,7 @@
 #include "query/plan.h"
 #include "query/result.h"
 
+#include <base/array.h>
 #include <stdlib.h>
 
 /* ---- the table ---- */

@@ -3,13 +3,20 @@
  */
 #include "recorder/dump.h"
 
-#include "recorder/quote.h"
 #include "recorder/sample/thread_status.h"
-#include <base/base.h>
 #include <base/opcode_names.h>
+#include "recorder/sample/prove.h"
+#include <base/array.h>
+#include <base/quote.h>
+#include <base/terminal.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { TRIES = 200, PAUSE_NS = 1000000 };
@@ -157,10 +164,10 @@ write_text_frame(const dump *d, const pr_frame *f)
     const char *opcode = opcode_of(d, f);
     const text *file = string_of(d, f->file), *func = string_of(d, f->func);
     fputs("    ", d->to);
-    rec_quote_text(d->to, func->bytes, func->len);
+    pr_print_terminal(d->to, func->bytes, func->len);
     if (f->line != PR_NO_LINE) {
         fputs(" (", d->to);
-        rec_quote_text(d->to, file->bytes, file->len);
+        pr_print_terminal(d->to, file->bytes, file->len);
         fprintf(d->to, ":%" PRId32 ")", f->line);
     }
     if (opcode)
@@ -176,7 +183,7 @@ write_text_thread(const dump *d, const seen *s)
         fprintf(d->to, " of interpreter %" PRIu32, s->thread.interp);
     if (s->name.len) {
         fputs(" \"", d->to);
-        rec_quote_text(d->to, s->name.bytes, s->name.len);
+        pr_print_terminal(d->to, s->name.bytes, s->name.len);
         fputc('"', d->to);
     }
     const char *before = ": ";
@@ -220,9 +227,9 @@ write_json_frame(const dump *d, const pr_frame *f)
 {
     const text *file = string_of(d, f->file), *func = string_of(d, f->func);
     fputs("{\"function\":", d->to);
-    rec_quote_json(d->to, func->bytes, func->len);
+    pr_print_json(d->to, PR_JSON_SURROGATES, func->bytes, func->len);
     fputs(",\"file\":", d->to);
-    rec_quote_json(d->to, file->bytes, file->len);
+    pr_print_json(d->to, PR_JSON_SURROGATES, file->bytes, file->len);
     write_json_number(d, "line", f->line);
     write_json_number(d, "end_line", f->end_line);
     write_json_number(d, "column", f->column);
@@ -240,7 +247,7 @@ write_json_thread(const dump *d, const seen *s)
 {
     fprintf(d->to, "{\"tid\":%" PRIu64 ",\"interpreter\":%" PRIu32 ",\"name\":",
             s->thread.tid, s->thread.interp);
-    rec_quote_json(d->to, s->name.bytes, s->name.len);
+    pr_print_json(d->to, PR_JSON_SURROGATES, s->name.bytes, s->name.len);
     for (size_t i = 0; i < N_STATUS_WORDS; i++)
         fprintf(d->to, ",\"%s\":%s", status_words[i].key,
                 s->status & status_words[i].bit ? "true" : "false");

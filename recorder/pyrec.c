@@ -11,8 +11,13 @@
 #include "recorder/record.h"
 #include "recorder/summary.h"
 #include "recorder/taskdump.h"
-#include <base/base.h>
+#include <base/array.h>
+#include <pyrec/error.h>
 #include <pyrec/version.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include <errno.h>
 #include <inttypes.h>

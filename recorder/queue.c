@@ -7,11 +7,14 @@
  */
 #include "recorder/queue.h"
 
+#include <base/array.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {

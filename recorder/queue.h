@@ -16,8 +16,10 @@
 #ifndef RECORDER_QUEUE_H
 #define RECORDER_QUEUE_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
 #include <pyrec/sink.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Told by rec_queue_tick(): time passed, whether or not there were samples. */
 typedef pr_code (*rec_queue_idle)(pr_sink *out, uint64_t now_us, pr_err *err);

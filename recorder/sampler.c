@@ -7,11 +7,13 @@
 #include "recorder/queue.h"
 #include "recorder/sample/capture.h"
 
+#include <base/hash.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

@@ -4,6 +4,7 @@
 #include "recorder/summary.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Without the right to a better one (spec/sampling.md, "Policy"). */
 static bool

@@ -8,7 +8,8 @@
 #include "recorder/cpython/runtime.h"
 #include "recorder/dump.h"
 #include "recorder/linux/procfs.h"
-#include "recorder/quote.h"
+#include <base/quote.h>
+#include <base/terminal.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -45,7 +46,7 @@ static void
 write_name(const taskdump *d, const rec_task *t)
 {
     fputc('"', d->to);
-    rec_quote_text(d->to, t->name, t->name_len);
+    pr_print_terminal(d->to, t->name, t->name_len);
     fputc('"', d->to);
 }
 
@@ -82,7 +83,7 @@ write_text(taskdump *d)
     char name[64];
     rec_procfs_name(d->process.pid, name, sizeof name);
     fprintf(d->to, "process %d (", (int)d->process.pid);
-    rec_quote_text(d->to, name, strlen(name));
+    pr_print_terminal(d->to, name, strlen(name));
     fprintf(d->to, "): %zu task%s\n", d->tasks.n, d->tasks.n == 1 ? "" : "s");
     for (size_t i = 0; i < d->tasks.n; i++)
         write_text_task(d, &d->tasks.v[i]);
@@ -98,7 +99,7 @@ static void
 write_json_task(taskdump *d, const rec_task *t)
 {
     fprintf(d->to, "{\"id\":%" PRIu64 ",\"name\":", t->key);
-    rec_quote_json(d->to, t->name, t->name_len);
+    pr_print_json(d->to, PR_JSON_SURROGATES, t->name, t->name_len);
     fprintf(d->to,
             ",\"tid\":%" PRIu64 ",\"interpreter\":%" PRIu32
             ",\"running\":%s,\"frames\":[",

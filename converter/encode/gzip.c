@@ -7,8 +7,10 @@
  */
 #include "converter/encode/gzip.h"
 
+#include <base/array.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 enum {

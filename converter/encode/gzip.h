@@ -8,7 +8,9 @@
 #ifndef CONVERTER_ENCODE_GZIP_H
 #define CONVERTER_ENCODE_GZIP_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct conv_gzip conv_gzip;
 

@@ -2,18 +2,18 @@
  * json.h - JSON as it comes, onto an output.
  *
  * The emitter places commas; the caller opens and closes in order.  Strings are
- * the target's bytes: what is no UTF-8 becomes U+FFFD, control characters are
- * escaped.
+ * the target's bytes, as pr_quote_json() writes them.
  */
 #ifndef CONVERTER_ENCODE_JSON_H
 #define CONVERTER_ENCODE_JSON_H
 
 #include "converter/encode/outfile.h"
-#include "converter/encode/text.h"
+
+#include <base/buffer.h>
 
 typedef struct conv_json {
     conv_outfile *out;
-    conv_text text;   /* scratch; its count of changed names is the emitter's */
+    pr_buffer text;   /* scratch; its count of changed names is the emitter's */
     bool needs_comma; /* before the next value or key */
 } conv_json;
 
@@ -28,12 +28,5 @@ void conv_json_ms(conv_json *json, uint64_t us);
 /* A value that is JSON already. */
 void conv_json_raw(conv_json *json, const char *at, size_t len);
 void conv_json_release(conv_json *json);
-
-/* Append the string as JSON text in ASCII, quotes included, as Python's
- * json.dumps() writes it. */
-void conv_json_quote_ascii(conv_text *text, const char *at, size_t len);
-
-/* Append the string as JSON text, quotes included. */
-void conv_json_quote(conv_text *text, const char *at, size_t len);
 
 #endif

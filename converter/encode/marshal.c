@@ -4,6 +4,10 @@
  */
 #include "converter/encode/marshal.h"
 
+#include <base/buffer.h>
+#include <base/quote.h>
+#include <string.h>
+
 enum {
     TYPE_DICT = '{',
     TYPE_NULL = '0', /* ends a dict */
@@ -64,10 +68,10 @@ void
 conv_marshal_string(conv_marshal *marshal, const char *at, size_t len,
                     bool surrogates)
 {
-    conv_text *text = &marshal->text;
-    conv_text_reset(text);
-    conv_text_name(text, surrogates ? CONV_TEXT_SURROGATES : CONV_TEXT_UTF8, at,
-                   len);
+    pr_buffer *text = &marshal->text;
+    pr_buffer_reset(text);
+    pr_quote_name(text, surrogates ? PR_QUOTE_SURROGATES : PR_QUOTE_UTF8, at,
+                  len);
     if (text->failed || text->len > INT32_MAX) {
         marshal->failed = true;
         return;
@@ -112,5 +116,5 @@ conv_marshal_true(conv_marshal *marshal)
 void
 conv_marshal_release(conv_marshal *marshal)
 {
-    conv_text_release(&marshal->text);
+    pr_buffer_release(&marshal->text);
 }

@@ -8,11 +8,12 @@
 #define CONVERTER_ENCODE_MARSHAL_H
 
 #include "converter/encode/outfile.h"
-#include "converter/encode/text.h"
+
+#include <base/buffer.h>
 
 typedef struct conv_marshal {
     conv_outfile *out;
-    conv_text text; /* scratch; its count of changed names is the emitter's */
+    pr_buffer text; /* scratch; its count of changed names is the emitter's */
     uint32_t n_refs;
     bool failed; /* a name too long for the format, or no memory */
 } conv_marshal;

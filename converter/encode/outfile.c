@@ -5,11 +5,13 @@
 
 #include "converter/encode/gzip.h"
 
+#include <base/create.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

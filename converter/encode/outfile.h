@@ -9,8 +9,10 @@
 #ifndef CONVERTER_ENCODE_OUTFILE_H
 #define CONVERTER_ENCODE_OUTFILE_H
 
-#include <base/base.h>
 #include <pyrec/convert.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct conv_outfile conv_outfile;
 

@@ -5,7 +5,7 @@
 #ifndef CONVERTER_ENCODE_PROTOBUF_H
 #define CONVERTER_ENCODE_PROTOBUF_H
 
-#include "converter/encode/text.h"
+#include <base/buffer.h>
 
 enum { CONV_PB_VARINT_MAX = 10, CONV_PB_VARINT = 0, CONV_PB_BYTES = 2 };
 
@@ -20,16 +20,16 @@ conv_pb_put(uint8_t *p, uint64_t value)
 }
 
 static inline void
-conv_pb_varint(conv_text *message, uint64_t value)
+conv_pb_varint(pr_buffer *message, uint64_t value)
 {
     uint8_t bytes[CONV_PB_VARINT_MAX];
     uint8_t *end = conv_pb_put(bytes, value);
-    conv_text_append(message, (const char *)bytes, (size_t)(end - bytes));
+    pr_buffer_append(message, (const char *)bytes, (size_t)(end - bytes));
 }
 
 /* A field with a number; 0 is the default and is left out. */
 static inline void
-conv_pb_uint(conv_text *message, uint32_t field, uint64_t value)
+conv_pb_uint(pr_buffer *message, uint32_t field, uint64_t value)
 {
     if (value == 0)
         return;
@@ -39,11 +39,11 @@ conv_pb_uint(conv_text *message, uint32_t field, uint64_t value)
 
 /* A field with a text, packed numbers or a message. */
 static inline void
-conv_pb_bytes(conv_text *message, uint32_t field, const char *at, size_t len)
+conv_pb_bytes(pr_buffer *message, uint32_t field, const char *at, size_t len)
 {
     conv_pb_varint(message, (uint64_t)field << 3 | CONV_PB_BYTES);
     conv_pb_varint(message, len);
-    conv_text_append(message, at, len);
+    pr_buffer_append(message, at, len);
 }
 
 #endif

@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct thread_stack {
     uint32_t *shown; /* [depth + 1], once tracked */

@@ -8,6 +8,7 @@
 #include "converter/filter/stages.h"
 
 #include <base/intern.h>
+#include <string.h>
 
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
 #include "converter/input/merge.h"
 
 #include <base/intern.h>
+#include <string.h>
 
 #include <inttypes.h>
 #include <stdlib.h>

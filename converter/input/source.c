@@ -6,6 +6,7 @@
 #include "converter/input/merge.h"
 #include <base/intern.h>
 #include <pyrec/reader.h>
+#include <string.h>
 
 #include <stdlib.h>
 

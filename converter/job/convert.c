@@ -2,6 +2,7 @@
  * convert.c - from files to a target: the sinks between, the output around.
  */
 #include <pyrec/convert.h>
+#include <string.h>
 
 #include "converter/filter/chain.h"
 #include "converter/input/input_files.h"

@@ -4,44 +4,47 @@
 #include "converter/job/info.h"
 
 #include "converter/model/enum_names.h"
+#include <base/buffer.h>
+#include <base/terminal.h>
 #include <pyrec/reader.h>
+#include <string.h>
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
-static void put(conv_text *text, const char *name, const char *format, ...)
+static void put(pr_buffer *text, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 static void
-put(conv_text *text, const char *name, const char *format, ...)
+put(pr_buffer *text, const char *name, const char *format, ...)
 {
     char line[256];
     int n = snprintf(line, sizeof line, "%-24s", name);
-    conv_text_append(text, line, (size_t)n);
+    pr_buffer_append(text, line, (size_t)n);
     va_list args;
     va_start(args, format);
     n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     size_t len = n < 0 ? 0 : (size_t)n;
-    conv_text_append(text, line, len < sizeof line ? len : sizeof line - 1);
-    conv_text_puts(text, "\n");
+    pr_buffer_append(text, line, len < sizeof line ? len : sizeof line - 1);
+    pr_buffer_puts(text, "\n");
 }
 
 static void
-put_name(conv_text *text, const char *name, const char *value, size_t len)
+put_name(pr_buffer *text, const char *name, const char *value, size_t len)
 {
-    conv_text_name(text, CONV_TEXT_LINE, name, strlen(name));
+    pr_quote_terminal(text, name, strlen(name));
     for (size_t n = strlen(name); n < 23; n++)
-        conv_text_puts(text, " ");
-    conv_text_puts(text, " ");
-    conv_text_name(text, CONV_TEXT_LINE, value, len);
-    conv_text_puts(text, "\n");
+        pr_buffer_puts(text, " ");
+    pr_buffer_puts(text, " ");
+    pr_quote_terminal(text, value, len);
+    pr_buffer_puts(text, "\n");
 }
 
 static void
-put_wall(conv_text *text, uint64_t wall_us)
+put_wall(pr_buffer *text, uint64_t wall_us)
 {
     time_t seconds = (time_t)(wall_us / 1000000);
     struct tm utc;
@@ -60,7 +63,7 @@ state_name(pf_state state)
 }
 
 static void
-put_file(conv_text *text, const pf_info *info)
+put_file(pr_buffer *text, const pf_info *info)
 {
     put(text, "state", "%s", state_name(info->state));
     put(text, "made by", "%s", info->has_checkpoints ? "pyrec" : "CPython");
@@ -78,7 +81,7 @@ put_file(conv_text *text, const pf_info *info)
 }
 
 static void
-put_recording(conv_text *text, const pf_info *info)
+put_recording(pr_buffer *text, const pf_info *info)
 {
     const pr_start *start = &info->start;
     char capture[CONV_CAPTURE_MAX];
@@ -106,7 +109,7 @@ put_recording(conv_text *text, const pf_info *info)
 }
 
 static void
-put_encoding(conv_text *text, const pf_reader *reader)
+put_encoding(pr_buffer *text, const pf_reader *reader)
 {
     pf_reader_stats stats;
     pf_reader_get_stats(reader, &stats);
@@ -122,7 +125,7 @@ put_encoding(conv_text *text, const pf_reader *reader)
 
 /* Counters by kind, those of all threads added up. */
 static void
-put_counts(conv_text *text, const pf_reader *reader)
+put_counts(pr_buffer *text, const pf_reader *reader)
 {
     uint64_t sum[PR_COUNT_KINDS] = {0};
     const pr_count *count;
@@ -135,7 +138,7 @@ put_counts(conv_text *text, const pf_reader *reader)
 }
 
 static void
-put_meta(conv_text *text, const pf_reader *reader)
+put_meta(pr_buffer *text, const pf_reader *reader)
 {
     const char *key, *value;
     size_t len;
@@ -147,7 +150,7 @@ put_meta(conv_text *text, const pf_reader *reader)
 static const pr_sink_ops nothing = {0};
 
 pr_code
-conv_info(const char *path, conv_text *text, pr_err *err)
+conv_info(const char *path, pr_buffer *text, pr_err *err)
 {
     pf_reader *reader;
     pr_code rc = pf_reader_open(path, NULL, &reader, err);

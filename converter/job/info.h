@@ -4,10 +4,11 @@
 #ifndef CONVERTER_JOB_INFO_H
 #define CONVERTER_JOB_INFO_H
 
-#include "converter/encode/text.h"
+#include <base/buffer.h>
+#include <pyrec/error.h>
 
 /* Reads the whole file for the counts of records.  PR_OK; PR_CUT or
  * PR_DAMAGED with the text of what is there; or why there is none. */
-pr_code conv_info(const char *path, conv_text *text, pr_err *err);
+pr_code conv_info(const char *path, pr_buffer *text, pr_err *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "converter/model/index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void *
 array(size_t n, size_t size)

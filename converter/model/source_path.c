@@ -3,6 +3,10 @@
  */
 #include "converter/model/source_path.h"
 
+#include <base/buffer.h>
+#include <base/quote.h>
+#include <string.h>
+
 static bool
 starts(pr_bytes bytes, const char *with)
 {
@@ -114,21 +118,21 @@ without_end(pr_bytes bytes, const char *end)
 }
 
 void
-conv_path_module(conv_text *text, pr_bytes path)
+conv_path_module(pr_buffer *text, pr_bytes path)
 {
     conv_path_class place = conv_path_of(path);
     if (place == CONV_PATH_SPECIAL)
         return;
     if (place == CONV_PATH_FROZEN) {
         pr_bytes name = without_end(behind(path, strlen("<frozen ")), ">");
-        conv_text_name(text, CONV_TEXT_SQL, name.at, name.len);
+        pr_quote_name(text, PR_QUOTE_SQL, name.at, name.len);
         return;
     }
     pr_bytes part = place == CONV_PATH_PROJECT ? conv_path_base(path)
                                                : conv_path_short(path);
     part = without_end(without_end(part, ".py"), "/__init__");
     size_t from = text->len;
-    conv_text_name(text, CONV_TEXT_SQL, part.at, part.len);
+    pr_quote_name(text, PR_QUOTE_SQL, part.at, part.len);
     for (size_t i = from; i < text->len && !text->failed; i++)
         if (text->at[i] == '/')
             text->at[i] = '.';

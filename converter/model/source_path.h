@@ -6,7 +6,7 @@
 #ifndef CONVERTER_MODEL_SOURCE_PATH_H
 #define CONVERTER_MODEL_SOURCE_PATH_H
 
-#include "converter/encode/text.h"
+#include <base/buffer.h>
 #include <base/intern.h>
 
 typedef enum conv_path_class {
@@ -28,6 +28,6 @@ pr_bytes conv_path_short(pr_bytes path);
 
 /* Append the dotted name under which it was probably imported ("json.decoder",
  * of a project's file its last part); nothing for special ones. */
-void conv_path_module(conv_text *text, pr_bytes path);
+void conv_path_module(pr_buffer *text, pr_bytes path);
 
 #endif

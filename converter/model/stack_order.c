@@ -8,7 +8,9 @@
  */
 #include "converter/model/stack_order.h"
 
+#include <base/buffer.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const conv_stack_order_node *
 node_at(const conv_stack_order *lines, size_t i)
@@ -219,13 +221,13 @@ conv_stack_order_rank(const conv_stack_order *lines, uint32_t **ret,
 /* ---- text ---- */
 
 static void
-put_part(const void *context, uint32_t node, bool outermost, conv_text *text)
+put_part(const void *context, uint32_t node, bool outermost, pr_buffer *text)
 {
     const conv_stack_order *lines = context;
     pr_bytes part = pr_strings_get(&lines->parts, node_at(lines, node)->part);
     if (!outermost)
-        conv_text_append(text, ";", 1);
-    conv_text_append(text, part.at, part.len);
+        pr_buffer_append(text, ";", 1);
+    pr_buffer_append(text, part.at, part.len);
 }
 
 conv_stack_text

@@ -3,6 +3,8 @@
  */
 #include "converter/model/stack_text.h"
 
+#include <base/array.h>
+#include <base/buffer.h>
 #include <stdlib.h>
 
 /* Cut the path back to what it shares with that of `node`; the rest goes to
@@ -50,7 +52,7 @@ conv_stack_text_set(conv_stack_text *trail, uint32_t node, pr_err *err)
 void
 conv_stack_text_release(conv_stack_text *trail)
 {
-    conv_text_release(&trail->text);
+    pr_buffer_release(&trail->text);
     pr_list_release(&trail->path);
     pr_list_release(&trail->pending);
     free(trail->end);

@@ -7,13 +7,13 @@
 #ifndef CONVERTER_MODEL_STACK_TEXT_H
 #define CONVERTER_MODEL_STACK_TEXT_H
 
-#include "converter/encode/text.h"
+#include <base/buffer.h>
 #include <base/intern.h>
 
 /* Append what a node adds to the text of its parent; outermost: its parent is
  * the root. */
 typedef void (*conv_stack_text_put)(const void *context, uint32_t node,
-                                    bool outermost, conv_text *text);
+                                    bool outermost, pr_buffer *text);
 
 typedef struct conv_stack_text {
     /* set by the user; node 0 is the root, of depth 0 and without text */
@@ -23,7 +23,7 @@ typedef struct conv_stack_text {
     conv_stack_text_put put;
     const void *context;
     /* the present stack */
-    conv_text text;
+    pr_buffer text;
     pr_list path; /* its nodes, outermost first */
     size_t *end;  /* [path.n] where each one's text ends */
     size_t cap_end;

@@ -5,6 +5,7 @@
 
 #include "converter/tables/row.h"
 
+#include <base/buffer.h>
 #include <inttypes.h>
 #include <stdio.h>
 

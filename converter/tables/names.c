@@ -6,7 +6,10 @@
 #include "converter/model/source_path.h"
 #include "converter/tables/row.h"
 
+#include <base/buffer.h>
+#include <base/hash.h>
 #include <sqlite3.h>
+#include <string.h>
 
 /* ---- what the database has ---- */
 
@@ -158,7 +161,7 @@ put_file(adder *a, uint32_t id, pr_bytes path, uint64_t hash, pr_err *err)
     conv_row_integer(row, id);
     conv_row_name(row, path);
     conv_row_name(row, conv_path_base(path));
-    conv_text_reset(&row->text);
+    pr_buffer_reset(&row->text);
     conv_path_module(&row->text, path);
     if (row->text.len)
         conv_row_text(row, &row->text);

@@ -7,8 +7,10 @@
 #include "converter/model/enum_names.h"
 #include "converter/tables/row.h"
 
+#include <base/buffer.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- identity ---- */
 

@@ -3,6 +3,8 @@
  */
 #include "converter/tables/row.h"
 
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <sqlite3.h>
 
 pr_code
@@ -52,7 +54,7 @@ void
 conv_row_close(conv_row *row)
 {
     sqlite3_finalize(row->insert);
-    conv_text_release(&row->text);
+    pr_buffer_release(&row->text);
     row->insert = NULL;
 }
 
@@ -91,7 +93,7 @@ conv_row_string(conv_row *row, const char *string)
 }
 
 void
-conv_row_text(conv_row *row, const conv_text *text)
+conv_row_text(conv_row *row, const pr_buffer *text)
 {
     row->failed = row->failed || text->failed;
     note(row, sqlite3_bind_text64(row->insert, ++row->place,
@@ -102,8 +104,8 @@ conv_row_text(conv_row *row, const conv_text *text)
 void
 conv_row_name(conv_row *row, pr_bytes name)
 {
-    conv_text_reset(&row->text);
-    conv_text_name(&row->text, CONV_TEXT_SQL, name.at, name.len);
+    pr_buffer_reset(&row->text);
+    pr_quote_name(&row->text, PR_QUOTE_SQL, name.at, name.len);
     conv_row_text(row, &row->text);
 }
 

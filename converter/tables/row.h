@@ -7,7 +7,7 @@
 #ifndef CONVERTER_TABLES_ROW_H
 #define CONVERTER_TABLES_ROW_H
 
-#include "converter/encode/text.h"
+#include <base/buffer.h>
 #include <base/intern.h>
 
 struct sqlite3;
@@ -20,7 +20,7 @@ typedef struct conv_row {
     struct sqlite3_stmt *insert;
     int place; /* of the last value bound */
     bool failed;
-    conv_text text; /* scratch; counts the names that were changed */
+    pr_buffer text; /* scratch; counts the names that were changed */
 } conv_row;
 
 /* What SQLite says went wrong, as a pr_code with a sentence. */
@@ -38,8 +38,8 @@ void conv_row_integer(conv_row *row, int64_t value);   /* or CONV_NULL */
 void conv_row_unsigned(conv_row *row, uint64_t value); /* at most 2^63 - 1 */
 void conv_row_real(conv_row *row, double value);
 void conv_row_string(conv_row *row, const char *string); /* NULL: SQL's */
-void conv_row_name(conv_row *row, pr_bytes name);        /* as CONV_TEXT_SQL */
-void conv_row_text(conv_row *row, const conv_text *text);
+void conv_row_name(conv_row *row, pr_bytes name);        /* as PR_QUOTE_SQL */
+void conv_row_text(conv_row *row, const pr_buffer *text);
 void conv_row_hash(conv_row *row, uint64_t hash); /* 8 bytes, big-endian */
 
 /* Insert the row and begin the next one. */

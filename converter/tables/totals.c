@@ -10,6 +10,7 @@
 #include "converter/tables/rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- samples by stack, thread and status ---- */
 

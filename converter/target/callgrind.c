@@ -7,11 +7,14 @@
  * function add up to is the time in which it ran, however it recursed.  All
  * outermost functions are called by one that stands for the whole profile.
  */
-#include "converter/encode/text.h"
 #include "converter/model/index.h"
 #include "converter/model/namesakes.h"
 #include "converter/target/table.h"
+#include <base/array.h>
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <pyrec/version.h>
+#include <string.h>
 
 #include <stdlib.h>
 
@@ -40,7 +43,7 @@ typedef struct grind {
     uint8_t *file_named; /* [string] */
     uint8_t *name_given; /* [function] */
     uint8_t *namesake;   /* [function] another has its file and name */
-    conv_text text;
+    pr_buffer text;
 } grind;
 
 static void
@@ -192,7 +195,7 @@ static void
 flush(grind *g)
 {
     conv_out_write(g->job->out, g->text.at, g->text.len);
-    conv_text_reset(&g->text);
+    pr_buffer_reset(&g->text);
 }
 
 /* "fl=(3) path": the name the first time only.  A name alone that begins with
@@ -202,16 +205,16 @@ put_name(grind *g, const char *key, uint32_t id, uint32_t string,
          uint8_t *given)
 {
     bool first = !*given;
-    conv_text_puts(&g->text, key);
-    conv_text_puts(&g->text, "=(");
-    conv_text_u64(&g->text, (uint64_t)id + 1);
-    conv_text_puts(&g->text, ")");
+    pr_buffer_puts(&g->text, key);
+    pr_buffer_puts(&g->text, "=(");
+    pr_buffer_u64(&g->text, (uint64_t)id + 1);
+    pr_buffer_puts(&g->text, ")");
     if (first) {
         pr_bytes name = pr_strings_get(&g->model->strings, string);
-        conv_text_puts(&g->text, " ");
-        conv_text_name(&g->text, CONV_TEXT_LINE, name.at, name.len);
+        pr_buffer_puts(&g->text, " ");
+        pr_quote_name(&g->text, PR_QUOTE_LINE, name.at, name.len);
         if (name.len == 0)
-            conv_text_puts(&g->text, "???"); /* callgrind's own word */
+            pr_buffer_puts(&g->text, "???"); /* callgrind's own word */
     }
     *given = 1;
     return first;
@@ -222,7 +225,7 @@ put_file(grind *g, const char *key, uint32_t function)
 {
     uint32_t file = conv_model_function(g->model, function)->file;
     put_name(g, key, file, file, &g->file_named[file]);
-    conv_text_puts(&g->text, "\n");
+    pr_buffer_puts(&g->text, "\n");
 }
 
 static void
@@ -232,21 +235,21 @@ put_function_name(grind *g, const char *key, uint32_t function)
                           conv_model_function(g->model, function)->name,
                           &g->name_given[function]);
     if (first && g->namesake[function]) {
-        conv_text_puts(&g->text, ":");
-        conv_text_i64(&g->text, conv_model_line_of(g->model, function));
+        pr_buffer_puts(&g->text, ":");
+        pr_buffer_i64(&g->text, conv_model_line_of(g->model, function));
     }
-    conv_text_puts(&g->text, "\n");
+    pr_buffer_puts(&g->text, "\n");
 }
 
 static void
 put_cost(grind *g, uint64_t line, conv_total cost)
 {
-    conv_text_u64(&g->text, line);
-    conv_text_puts(&g->text, " ");
-    conv_text_u64(&g->text, cost.weight_us);
-    conv_text_puts(&g->text, " ");
-    conv_text_u64(&g->text, cost.n);
-    conv_text_puts(&g->text, "\n");
+    pr_buffer_u64(&g->text, line);
+    pr_buffer_puts(&g->text, " ");
+    pr_buffer_u64(&g->text, cost.weight_us);
+    pr_buffer_puts(&g->text, " ");
+    pr_buffer_u64(&g->text, cost.n);
+    pr_buffer_puts(&g->text, "\n");
 }
 
 static void
@@ -257,11 +260,11 @@ put_calls(grind *g, size_t slot, uint64_t line)
         conv_total cost = g->call[g->by_frame[i]];
         put_file(g, "cfl", callee);
         put_function_name(g, "cfn", callee);
-        conv_text_puts(&g->text, "calls=");
-        conv_text_u64(&g->text, cost.n);
-        conv_text_puts(&g->text, " ");
-        conv_text_u64(&g->text, (uint64_t)conv_model_line_of(g->model, callee));
-        conv_text_puts(&g->text, "\n");
+        pr_buffer_puts(&g->text, "calls=");
+        pr_buffer_u64(&g->text, cost.n);
+        pr_buffer_puts(&g->text, " ");
+        pr_buffer_u64(&g->text, (uint64_t)conv_model_line_of(g->model, callee));
+        pr_buffer_puts(&g->text, "\n");
         put_cost(g, line, cost);
     }
 }
@@ -279,7 +282,7 @@ put_function(grind *g, uint32_t function)
         if (g->self[frame].n == 0 && !calls)
             continue;
         if (!begun) {
-            conv_text_puts(&g->text, "\n");
+            pr_buffer_puts(&g->text, "\n");
             put_file(g, "fl", function);
             put_function_name(g, "fn", function);
             begun = true;
@@ -295,22 +298,22 @@ static void
 put_head(grind *g)
 {
     const conv_total all = g->below[0];
-    conv_text_puts(&g->text, "# callgrind format\nversion: 1\n"
+    pr_buffer_puts(&g->text, "# callgrind format\nversion: 1\n"
                              "creator: pyconv " PYREC_VERSION "\ncmd: ");
-    conv_text_name(&g->text, CONV_TEXT_LINE, g->job->source,
-                   strlen(g->job->source));
-    conv_text_puts(&g->text, "\n");
+    pr_quote_name(&g->text, PR_QUOTE_LINE, g->job->source,
+                  strlen(g->job->source));
+    pr_buffer_puts(&g->text, "\n");
     if (g->model->unobserved_us) {
-        conv_text_puts(&g->text, "desc: Time that no sample stands for: ");
-        conv_text_u64(&g->text, g->model->unobserved_us);
-        conv_text_puts(&g->text, " us\n");
+        pr_buffer_puts(&g->text, "desc: Time that no sample stands for: ");
+        pr_buffer_u64(&g->text, g->model->unobserved_us);
+        pr_buffer_puts(&g->text, " us\n");
     }
-    conv_text_puts(&g->text, "positions: line\nevents: Time_us Samples\n"
+    pr_buffer_puts(&g->text, "positions: line\nevents: Time_us Samples\n"
                              "summary: ");
-    conv_text_u64(&g->text, all.weight_us);
-    conv_text_puts(&g->text, " ");
-    conv_text_u64(&g->text, all.n);
-    conv_text_puts(&g->text, "\n");
+    pr_buffer_u64(&g->text, all.weight_us);
+    pr_buffer_puts(&g->text, " ");
+    pr_buffer_u64(&g->text, all.n);
+    pr_buffer_puts(&g->text, "\n");
 }
 
 /* The function that stands for the profile: its own are the samples without a
@@ -319,11 +322,11 @@ static void
 put_profile(grind *g, conv_total empty)
 {
     const conv_model *m = g->model;
-    conv_text_puts(&g->text, "\nfl=(");
-    conv_text_u64(&g->text, (uint64_t)m->strings.n + 1);
-    conv_text_puts(&g->text, ") ~\nfn=(");
-    conv_text_u64(&g->text, (uint64_t)m->functions.n + 1);
-    conv_text_puts(&g->text, ") <all threads>\n");
+    pr_buffer_puts(&g->text, "\nfl=(");
+    pr_buffer_u64(&g->text, (uint64_t)m->strings.n + 1);
+    pr_buffer_puts(&g->text, ") ~\nfn=(");
+    pr_buffer_u64(&g->text, (uint64_t)m->functions.n + 1);
+    pr_buffer_puts(&g->text, ") <all threads>\n");
     put_cost(g, 0, empty);
     put_calls(g, m->frames.n, 0);
     flush(g);
@@ -362,7 +365,7 @@ write_callgrind(conv_job *job, pr_err *err)
     pr_code rc = write_file(&g, err);
     job->names_changed += g.text.changed;
     conv_index_release(&g.index);
-    conv_text_release(&g.text);
+    pr_buffer_release(&g.text);
     pr_set_release(&g.calls);
     free(g.self);
     free(g.below);

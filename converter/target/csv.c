@@ -2,30 +2,32 @@
  * csv.c - a table of functions or lines (RFC 4180), most of its own time
  * first.
  */
-#include "converter/encode/escape.h"
 #include "converter/model/ranking.h"
 #include "converter/target/table.h"
+
+#include <base/buffer.h>
+#include <base/quote.h>
 
 typedef struct table {
     conv_job *job;
     const conv_model *model;
     conv_ranking ranking;
-    conv_text text;
+    pr_buffer text;
 } table;
 
 static void
 put_number(table *t, uint64_t value)
 {
-    conv_text_puts(&t->text, ",");
-    conv_text_u64(&t->text, value);
+    pr_buffer_puts(&t->text, ",");
+    pr_buffer_u64(&t->text, value);
 }
 
 static void
 put_field(table *t, uint32_t string)
 {
     pr_bytes field = pr_strings_get(&t->model->strings, string);
-    conv_text_puts(&t->text, ",");
-    conv_escape_csv(&t->text, field.at, field.len);
+    pr_buffer_puts(&t->text, ",");
+    pr_quote_csv(&t->text, field.at, field.len);
 }
 
 static void
@@ -37,16 +39,16 @@ put_row(table *t, uint32_t unit)
     const conv_function *f = conv_model_function(t->model, function);
     int32_t line = lines ? conv_model_frame(t->model, unit)->line
                          : conv_model_line_of(t->model, function);
-    conv_text_reset(&t->text);
+    pr_buffer_reset(&t->text);
     pr_bytes name = pr_strings_get(&t->model->strings, f->name);
-    conv_escape_csv(&t->text, name.at, name.len);
+    pr_quote_csv(&t->text, name.at, name.len);
     put_field(t, f->file);
     put_number(t, line > 0 ? (uint64_t)line : 0);
     put_number(t, totals->self[unit].n);
     put_number(t, totals->total[unit].n);
     put_number(t, totals->self[unit].weight_us);
     put_number(t, totals->total[unit].weight_us);
-    conv_text_puts(&t->text, "\r\n");
+    pr_buffer_puts(&t->text, "\r\n");
     conv_out_write(t->job->out, t->text.at, t->text.len);
 }
 
@@ -67,7 +69,7 @@ write_csv(conv_job *job, pr_err *err)
     if (t.text.failed)
         rc = pr_no_memory(err);
     job->names_changed += t.text.changed;
-    conv_text_release(&t.text);
+    pr_buffer_release(&t.text);
     conv_ranking_release(&t.ranking);
     return rc;
 }

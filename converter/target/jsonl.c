@@ -8,6 +8,9 @@
 #include "converter/model/index.h"
 #include "converter/target/table.h"
 
+#include <base/buffer.h>
+#include <base/hash.h>
+#include <base/quote.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +33,7 @@ typedef struct lines {
     uint32_t *place; /* [frame] */
     conv_totals totals;
     uint64_t samples; /* with a stack */
-    conv_text text;
+    pr_buffer text;
 } lines;
 
 /* ---- tables ---- */
@@ -117,25 +120,25 @@ make_run_id(lines *l)
 static void
 put_member(lines *l, const char *name, uint64_t value)
 {
-    conv_text_puts(&l->text, name);
-    conv_text_u64(&l->text, value);
+    pr_buffer_puts(&l->text, name);
+    pr_buffer_u64(&l->text, value);
 }
 
 static void
 begin_record(lines *l, const char *type)
 {
-    conv_text_reset(&l->text);
-    conv_text_puts(&l->text, "{\"type\":\"");
-    conv_text_puts(&l->text, type);
-    conv_text_puts(&l->text, "\",\"v\":0,\"run_id\":\"");
-    conv_text_puts(&l->text, l->run_id);
-    conv_text_puts(&l->text, "\"");
+    pr_buffer_reset(&l->text);
+    pr_buffer_puts(&l->text, "{\"type\":\"");
+    pr_buffer_puts(&l->text, type);
+    pr_buffer_puts(&l->text, "\",\"v\":0,\"run_id\":\"");
+    pr_buffer_puts(&l->text, l->run_id);
+    pr_buffer_puts(&l->text, "\"");
 }
 
 static void
 end_record(lines *l)
 {
-    conv_text_puts(&l->text, "}\n");
+    pr_buffer_puts(&l->text, "}\n");
     conv_out_write(l->job->out, l->text.at, l->text.len);
 }
 
@@ -144,9 +147,9 @@ put_string(lines *l, size_t i)
 {
     pr_bytes value = pr_strings_get(&l->model->strings, l->strings.at[i]);
     put_member(l, "{\"str_id\":", i);
-    conv_text_puts(&l->text, ",\"value\":");
-    conv_json_quote_ascii(&l->text, value.at, value.len);
-    conv_text_puts(&l->text, "}");
+    pr_buffer_puts(&l->text, ",\"value\":");
+    pr_quote_json(&l->text, PR_JSON_ASCII, value.at, value.len);
+    pr_buffer_puts(&l->text, "}");
 }
 
 static void
@@ -156,15 +159,15 @@ put_frame(lines *l, size_t i)
     put_member(l, "{\"frame_id\":", i);
     put_member(l, ",\"path_str_id\":", at->path);
     put_member(l, ",\"func_str_id\":", at->name);
-    conv_text_puts(&l->text, ",\"line\":");
-    conv_text_i64(&l->text, at->line);
+    pr_buffer_puts(&l->text, ",\"line\":");
+    pr_buffer_i64(&l->text, at->line);
     if (at->end_line > 0)
         put_member(l, ",\"end_line\":", (uint64_t)at->end_line);
     if (at->column >= 0)
         put_member(l, ",\"col\":", (uint64_t)at->column);
     if (at->end_column >= 0)
         put_member(l, ",\"end_col\":", (uint64_t)at->end_column);
-    conv_text_puts(&l->text, "}");
+    pr_buffer_puts(&l->text, "}");
 }
 
 static void
@@ -173,7 +176,7 @@ put_entry(lines *l, size_t i)
     put_member(l, "{\"frame_id\":", i);
     put_member(l, ",\"self\":", l->totals.self[i].n);
     put_member(l, ",\"cumulative\":", l->totals.total[i].n);
-    conv_text_puts(&l->text, "}");
+    pr_buffer_puts(&l->text, "}");
 }
 
 static void
@@ -188,13 +191,13 @@ put_chunks(lines *l, const char *type, const char *field, size_t n,
                        ",\"kind\":\"frame\",\"scope\":\"final\","
                        "\"samples_total\":",
                        l->samples);
-        conv_text_puts(&l->text, field);
+        pr_buffer_puts(&l->text, field);
         for (size_t i = from; i < to; i++) {
             if (i > from)
-                conv_text_puts(&l->text, ",");
+                pr_buffer_puts(&l->text, ",");
             put(l, i);
         }
-        conv_text_puts(&l->text, "]");
+        pr_buffer_puts(&l->text, "]");
         end_record(l);
     }
 }
@@ -205,9 +208,9 @@ put_all(lines *l)
     begin_record(l, "meta");
     put_member(l, ",\"sample_interval_usec\":", l->model->start.interval_us);
     if (l->model->start.mode != PR_MODE_UNKNOWN) {
-        conv_text_puts(&l->text, ",\"mode\":\"");
-        conv_text_puts(&l->text, conv_mode_name(l->model->start.mode));
-        conv_text_puts(&l->text, "\"");
+        pr_buffer_puts(&l->text, ",\"mode\":\"");
+        pr_buffer_puts(&l->text, conv_mode_name(l->model->start.mode));
+        pr_buffer_puts(&l->text, "\"");
     }
     end_record(l);
     put_chunks(l, "string_table", ",\"strings\":[", l->strings.n, put_string);
@@ -234,7 +237,7 @@ write_jsonl(conv_job *job, pr_err *err)
     }
     job->names_changed += l.text.changed;
     conv_totals_release(&l.totals);
-    conv_text_release(&l.text);
+    pr_buffer_release(&l.text);
     pr_list_release(&l.strings);
     pr_set_release(&l.places);
     free(l.string);

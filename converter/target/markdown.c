@@ -6,17 +6,19 @@
  * comment may have: names are cut at TEXT_MAX bytes, tables at their
  * numbers of rows.
  */
-#include "converter/encode/escape.h"
 #include "converter/model/enum_names.h"
 #include "converter/model/label.h"
 #include "converter/model/ranking.h"
 #include "converter/model/source_path.h"
 #include "converter/target/table.h"
 
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROWS = 15, THREADS = 15, TEXT_MAX = 120 };
 
@@ -24,7 +26,7 @@ typedef struct page {
     conv_job *job;
     const conv_model *model;
     conv_ranking ranking;
-    conv_text text;
+    pr_buffer text;
 } page;
 
 static void put(page *, const char *, ...)
@@ -39,7 +41,7 @@ put(page *p, const char *format, ...)
     int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (n > 0)
-        conv_text_append(&p->text, line,
+        pr_buffer_append(&p->text, line,
                          (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
@@ -53,9 +55,9 @@ put_name(page *p, pr_bytes name)
         while (n && ((unsigned char)name.at[n] & 0xc0) == 0x80)
             n--;
     }
-    conv_escape_markdown(&p->text, name.at, n);
+    pr_quote_markdown(&p->text, name.at, n);
     if (n < name.len) {
-        conv_text_puts(&p->text, "\xe2\x80\xa6");
+        pr_buffer_puts(&p->text, "\xe2\x80\xa6");
         p->text.changed++;
     }
 }
@@ -216,7 +218,7 @@ write_markdown(conv_job *job, pr_err *err)
         rc = pr_no_memory(err);
     conv_out_write(job->out, p.text.at, p.text.len);
     job->names_changed += p.text.changed;
-    conv_text_release(&p.text);
+    pr_buffer_release(&p.text);
     conv_ranking_release(&p.ranking);
     return rc;
 }

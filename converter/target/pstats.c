@@ -14,6 +14,7 @@
 #include "converter/model/index.h"
 #include "converter/target/table.h"
 
+#include <base/buffer.h>
 #include <stdlib.h>
 
 typedef struct stats {

@@ -4,7 +4,10 @@
 #include "format/read/checkpoint_read.h"
 #include "format/limits.h"
 
+#include <base/hash.h>
 #include <inttypes.h>
+#include <pyrec/error.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <zstd.h>
 

@@ -7,6 +7,8 @@
 
 #include "format/bytes.h"
 
+#include <pyrec/error.h>
+
 /* What a checkpoint says of itself; `stored` is borrowed from its frame. */
 typedef struct pf_checkpoint {
     uint32_t number;

@@ -4,6 +4,7 @@
 #include "format/read/end_read.h"
 #include "format/limits.h"
 
+#include <base/hash.h>
 #include <stdlib.h>
 
 void

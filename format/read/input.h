@@ -7,7 +7,9 @@
 #ifndef FORMAT_READ_INPUT_H
 #define FORMAT_READ_INPUT_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Long ranges are read in pieces of this size. */
 #define PF_INPUT_PIECE (64u << 10)

@@ -3,7 +3,11 @@
  */
 #include "format/read/process_table.h"
 
+#include <base/array.h>
+#include <base/hash.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 pr_code
 pf_processes_init(pf_processes *p, pr_err *err)

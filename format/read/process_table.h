@@ -5,8 +5,12 @@
 #ifndef FORMAT_READ_PROCESS_TABLE_H
 #define FORMAT_READ_PROCESS_TABLE_H
 
-#include <base/base.h>
+#include <base/hash_table.h>
+#include <pyrec/error.h>
 #include <pyrec/profile.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct pf_process {
     uint32_t file_index;  /* in the file */

@@ -4,6 +4,7 @@
 #include "format/read/segment_loader.h"
 #include "format/limits.h"
 
+#include <base/hash.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <zstd.h>

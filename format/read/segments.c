@@ -8,6 +8,7 @@
 #include "format/read/checkpoint_read.h"
 #include "format/read/segment_search.h"
 
+#include <base/hash.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

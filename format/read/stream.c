@@ -5,7 +5,9 @@
 #include "format/limits.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 
 struct pf_stream {

@@ -7,6 +7,8 @@
 
 #include "format/read/input.h"
 
+#include <stdbool.h>
+
 typedef struct pf_stream pf_stream;
 
 pr_code pf_stream_new(const pf_input *in, uint64_t at, uint64_t end,

@@ -4,7 +4,10 @@
 #include "format/read/symbols.h"
 #include "format/limits.h"
 
+#include <base/hash.h>
+#include <base/hash_table.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* What stands for a name that a damaged part of the file took with it. */

@@ -11,6 +11,7 @@
 
 #include "format/read/checkpoint_read.h"
 #include "format/read/process_table.h"
+#include <base/hash_table.h>
 #include <pyrec/sink.h>
 
 typedef struct pf_id_range {

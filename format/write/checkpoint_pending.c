@@ -3,7 +3,11 @@
  */
 #include "format/write/checkpoint_pending.h"
 
+#include <base/hash.h>
+#include <base/hash_table.h>
 #include <inttypes.h>
+#include <pyrec/error.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* One entry of a list.  With the writer's own limit on what it lets gather,

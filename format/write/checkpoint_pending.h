@@ -8,6 +8,8 @@
 #define FORMAT_WRITE_CHECKPOINT_PENDING_H
 
 #include "format/bytes.h"
+#include <base/hash_table.h>
+#include <pyrec/error.h>
 #include <pyrec/profile.h>
 
 /* n entries, one behind the other. */

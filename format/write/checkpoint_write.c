@@ -3,6 +3,8 @@
  */
 #include "format/write/checkpoint_write.h"
 
+#include <base/hash.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>

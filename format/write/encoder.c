@@ -3,7 +3,10 @@
  */
 #include "format/write/encoder.h"
 
+#include <base/hash.h>
+#include <base/hash_table.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* delta and status */

@@ -14,6 +14,7 @@
 #define FORMAT_WRITE_ENCODER_H
 
 #include "format/bytes.h"
+#include <base/hash_table.h>
 #include <pyrec/profile.h>
 #include <pyrec/writer.h>
 

@@ -3,6 +3,10 @@
  */
 #include "format/write/end_write.h"
 
+#include <base/hash.h>
+#include <pyrec/error.h>
+#include <stdint.h>
+
 static void
 complete_header(const pf_ending *ending, const pf_pending *notes,
                 uint8_t header[PF_HEADER_SIZE])

@@ -6,6 +6,7 @@
 #define FORMAT_WRITE_END_WRITE_H
 
 #include "format/write/checkpoint_pending.h"
+#include <pyrec/error.h>
 #include <pyrec/profile.h>
 
 /* The whole profile, at its end. */

@@ -3,10 +3,14 @@
  */
 #include "format/write/output.h"
 
-#include <base/base.h>
+#include <base/create.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,21 +3,12 @@
  */
 #include <pyrec/error.h>
 
+#include <base/terminal.h>
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* A message is one line on a terminal whatever a file or a target put in. */
-static void
-make_printable(char *s)
-{
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c < 0x20 || c == 0x7f)
-            *s = '?';
-    }
-}
 
 /* snprintf may have cut a UTF-8 sequence in two: drop its beginning. */
 static void
@@ -40,12 +31,14 @@ drop_half_character(char *s, size_t size, int wanted)
 static void put(char *, size_t, const char *, va_list)
     __attribute__((format(printf, 3, 0)));
 
+/* A message is one line on a terminal, whatever a file or a target put in. */
 static void
 put(char *text, size_t size, const char *format, va_list args)
 {
-    int wanted = vsnprintf(text, size, format, args);
-    drop_half_character(text, size, wanted);
-    make_printable(text);
+    char raw[sizeof((pr_err *)NULL)->what];
+    int wanted = vsnprintf(raw, sizeof raw, format, args);
+    drop_half_character(raw, sizeof raw, wanted);
+    pr_snprint_terminal(text, size, raw, strlen(raw));
 }
 
 void

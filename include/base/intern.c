@@ -2,6 +2,7 @@
  * intern.c - interning over the house's hash table.
  */
 #include <base/intern.h>
+#include <string.h>
 
 #include <stdlib.h>
 

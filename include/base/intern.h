@@ -7,7 +7,10 @@
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
-#include <base/base.h>
+#include <base/array.h>
+#include <base/hash.h>
+#include <base/hash_table.h>
+#include <pyrec/error.h>
 
 typedef struct pr_bytes {
     const char *at; /* not terminated; valid until the next add */

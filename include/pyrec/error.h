@@ -64,8 +64,10 @@ typedef struct pr_err {
     }
 
 /* Fill *err unless it is NULL or already filled.  sys is an errno or 0,
- * offset a byte position or PR_NO_OFFSET.  Control bytes in the arguments are
- * shown as '?', a text that does not fit is cut at a character border. */
+ * offset a byte position or PR_NO_OFFSET.  What a terminal
+ * must not get (control characters, those that change the direction of writing,
+ * malformed UTF-8) becomes \n, \x1b, \u202e; a text that does not fit is cut at
+ * a whole character. */
 void pr_err_set(pr_err *err, pr_code code, int sys, uint64_t offset,
                 const char *format, ...)
 #if defined(__GNUC__)

@@ -6,7 +6,10 @@
 
 #include "recorder/cpython/object.h"
 #include "recorder/cpython/runtime.h"
+#include <base/array.h>
+#include <base/hash.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 

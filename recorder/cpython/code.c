@@ -25,7 +25,10 @@
 
 #include "recorder/cpython/linetable.h"
 #include "recorder/cpython/object.h"
+#include <base/array.h>
+#include <base/hash.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum {

@@ -3,6 +3,7 @@
  */
 #include "recorder/cpython/data_stack.h"
 
+#include <base/array.h>
 #include <stdlib.h>
 
 enum {

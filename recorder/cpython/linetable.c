@@ -7,6 +7,7 @@
  */
 #include "recorder/cpython/linetable.h"
 
+#include <base/array.h>
 #include <pyrec/profile.h>
 #include <stdlib.h>
 

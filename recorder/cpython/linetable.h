@@ -8,7 +8,10 @@
 #ifndef RECORDER_CPYTHON_LINETABLE_H
 #define RECORDER_CPYTHON_LINETABLE_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct rec_place {
     int32_t line; /* PR_NO_LINE: this instruction belongs to no line */

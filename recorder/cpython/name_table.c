@@ -3,7 +3,11 @@
  */
 #include "recorder/cpython/name_table.h"
 
+#include <base/array.h>
+#include <base/hash.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct rec_name {
     size_t at;

@@ -4,8 +4,11 @@
 #ifndef RECORDER_CPYTHON_NAME_TABLE_H
 #define RECORDER_CPYTHON_NAME_TABLE_H
 
-#include <base/base.h>
+#include <base/hash_table.h>
+#include <pyrec/error.h>
 #include <pyrec/sink.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct rec_name_table {
     pr_sink *sink;

@@ -3,6 +3,7 @@
  */
 #include "recorder/cpython/object.h"
 
+#include <base/array.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

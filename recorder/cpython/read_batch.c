@@ -3,6 +3,7 @@
  */
 #include "recorder/cpython/read_batch.h"
 
+#include <base/array.h>
 #include <errno.h>
 #include <stdlib.h>
 

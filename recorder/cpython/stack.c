@@ -8,6 +8,8 @@
  */
 #include "recorder/cpython/stack.h"
 
+#include <base/array.h>
+#include <base/hash.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

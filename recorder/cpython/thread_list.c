@@ -5,7 +5,10 @@
 
 #include "recorder/linux/clock.h"
 #include "recorder/linux/procfs.h"
+#include <base/array.h>
+#include <base/hash.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -4,7 +4,8 @@
 #ifndef RECORDER_LINUX_COMMAND_H
 #define RECORDER_LINUX_COMMAND_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* The status of a command whose status somebody else took. */

@@ -12,6 +12,8 @@
 #include "recorder/linux/clock.h"
 #include "recorder/linux/procfs.h"
 #include <arpa/inet.h>
+#include <base/array.h>
+#include <base/hash.h>
 #include <errno.h>
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
@@ -19,6 +21,7 @@
 #include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>

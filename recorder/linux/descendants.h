@@ -10,7 +10,10 @@
 #ifndef RECORDER_LINUX_DESCENDANTS_H
 #define RECORDER_LINUX_DESCENDANTS_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 typedef struct rec_descendants rec_descendants; /* opaque */

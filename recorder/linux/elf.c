@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {

@@ -7,7 +7,9 @@
 #ifndef RECORDER_LINUX_ELF_H
 #define RECORDER_LINUX_ELF_H
 
-#include <base/base.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct rec_elf rec_elf; /* opaque */
 

@@ -8,7 +8,11 @@
 #ifndef RECORDER_LINUX_MEMORY_H
 #define RECORDER_LINUX_MEMORY_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 

@@ -4,7 +4,10 @@
 #ifndef RECORDER_LINUX_PROCESS_H
 #define RECORDER_LINUX_PROCESS_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 typedef struct rec_process {

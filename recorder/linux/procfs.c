@@ -6,12 +6,14 @@
  */
 #include "recorder/linux/procfs.h"
 
+#include <base/array.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {

@@ -4,7 +4,10 @@
 #ifndef RECORDER_LINUX_PROCFS_H
 #define RECORDER_LINUX_PROCFS_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The first size - 1 bytes of the file at `path`, terminated; false: not to be

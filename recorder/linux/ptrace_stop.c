@@ -14,11 +14,13 @@
 
 #include "recorder/linux/clock.h"
 #include "recorder/linux/procfs.h"
+#include <base/array.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>

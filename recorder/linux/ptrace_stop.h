@@ -23,7 +23,9 @@
 #ifndef RECORDER_LINUX_PTRACE_STOP_H
 #define RECORDER_LINUX_PTRACE_STOP_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 enum {

@@ -7,6 +7,7 @@
 #include "recorder/linux/procfs.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SUSPENDED_LEAST_NS = 10000000, /* clocks that are adjusted differ by less */

@@ -3,6 +3,7 @@
  */
 #include "recorder/sample/capture.h"
 
+#include <base/array.h>
 #include <limits.h>
 #include <stdlib.h>
 

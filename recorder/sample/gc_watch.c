@@ -3,6 +3,7 @@
  */
 #include "recorder/sample/gc_watch.h"
 
+#include <base/array.h>
 #include <stdlib.h>
 
 void

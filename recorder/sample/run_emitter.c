@@ -3,6 +3,7 @@
  */
 #include "recorder/sample/run_emitter.h"
 
+#include <base/array.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

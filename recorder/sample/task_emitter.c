@@ -5,7 +5,10 @@
 
 #include "recorder/sample/prove.h"
 #include "recorder/sample/thread_status.h"
+#include <base/array.h>
+#include <base/hash.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
 /*
  * unwinder.c - attach, and one tick over all threads (spec/sampling.md).
  */
+#include <base/array.h>
+#include <base/opts.h>
 #include <pyrec/unwinder.h>
 
 #include "recorder/linux/clock.h"

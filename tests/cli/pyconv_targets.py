@@ -8,6 +8,7 @@ Where CPython 3.15 is at hand ($PYREC_STOCK), its JSON lines of the same files
 are compared byte by byte.
 """
 
+import codecs
 import collections
 import csv
 import gzip
@@ -18,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -42,22 +44,53 @@ class Wanted:
         self.totals = outputs.Totals(profile, function_of)
         self.empty = self.weight - sum(self.totals.self.values())
 
-    def name(self, function):
-        """(file, name, first line) on one line each."""
-        strings = self.profile.strings
-        return (one_frame_kept(strings[function[0]]),
-                one_frame_kept(strings[function[1]]), max(function[2], 0))
+    def name(self, function, rule=None):
+        """(file, name, first line), by the rule of the output."""
+        rule, strings = rule or one_line, self.profile.strings
+        return (rule(strings[function[0]]), rule(strings[function[1]]),
+                max(function[2], 0))
 
-    def by_name(self, counter, *, line=True):
+    def by_name(self, counter, *, line=True, rule=None):
         out = collections.Counter()
         for function, value in counter.items():
-            name = self.name(function)
+            name = self.name(function, rule)
             out[name if line else name[:2]] += value
         return +out
 
 
-def one_frame_kept(data):
-    """CONV_TEXT_LINE of converter/encode/text.h."""
+# Default_Ignorable_Code_Point of other general categories than Cf, and the two
+# characters that XML forbids.
+IGNORABLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f"
+    "\uffa0\ufff0-\ufff8\ufffe\uffff\U000e0000-\U000e0fff]")
+
+
+def malformed(error):
+    data = error.object[error.start:error.end]
+    lone = error.object[error.start:error.start + 3]
+    if re.fullmatch(rb"\xed[\xa0-\xbf][\x80-\xbf]", lone):
+        return chr(0xd000 | (lone[1] & 63) << 6 | lone[2] & 63), \
+            error.start + 3
+    return "".join(r"\x%02x" % byte for byte in data), error.end
+
+
+codecs.register_error("terminal", malformed)
+
+
+def on_terminal(data):
+    """pr_quote_terminal() of include/base/terminal.h."""
+    def shown(c):
+        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") and \
+                not IGNORABLE.match(c):
+            return c
+        form = r"\x%02x" if c < "\u0100" else r"\u%04x" if c < "\U00010000" \
+            else r"\U%08x"
+        return {"\n": r"\n", "\r": r"\r", "\t": r"\t"}.get(c, form % ord(c))
+    return "".join(map(shown, data.decode("utf-8", "terminal")))
+
+
+def one_line(data):
+    """PR_QUOTE_LINE of include/base/quote.h."""
     return re.sub("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029]", " ", decoded(data))
 
 
@@ -231,8 +264,9 @@ def check_csv(wanted, path):
         name, file = (re.sub("^'(?=[=+@-])", "", x) for x in row[:2])
         self[file, name] += int(row[5])
         total[file, name] += int(row[6])
-    assert +self == wanted.by_name(wanted.totals.self, line=False), "self"
-    assert +total == wanted.by_name(wanted.totals.total, line=False), "total"
+    totals = wanted.totals
+    for got, want in (self, totals.self), (total, totals.total):
+        assert +got == wanted.by_name(want, line=False, rule=on_terminal)
 
 
 def check_markdown(wanted, path):

@@ -12,8 +12,14 @@
  * A cut file must tell exactly the samples up to its last whole checkpoint.
  * Prints the counts; exit status 1 if one fault went wrong.
  */
-#include <base/base.h>
+#include <base/array.h>
+#include <base/hash.h>
+#include <pyrec/error.h>
 #include <pyrec/reader.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,8 +8,13 @@
  * "abort" ends the file as a fault would; otherwise the end of the text
  * finishes it.  The text is the tests' own: a wrong word is a usage error.
  */
-#include <base/base.h>
+#include <base/array.h>
+#include <pyrec/error.h>
 #include <pyrec/writer.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include <errno.h>
 #include <stdio.h>

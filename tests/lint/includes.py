@@ -52,7 +52,7 @@ ROOMS = {
                       "converter/filter", "converter/model",
                       "converter/encode", "converter/input", "include/base",
                       PUBLIC + ":error profile sink reader convert"],
-    "converter": ["converter/job", "converter/encode",
+    "converter": ["converter/job", "converter/encode", "include/base",
                   PUBLIC + ":error reader convert version"],
     "query": ["include/base", PUBLIC + ":error schema query convert version"],
 }

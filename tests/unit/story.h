@@ -9,12 +9,17 @@
 #ifndef TESTS_UNIT_STORY_H
 #define TESTS_UNIT_STORY_H
 
+#include <base/array.h>
+#include <base/hash.h>
 #include <fcntl.h>
+#include <pyrec/error.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifdef STORY_TRAPS /* under a fuzzer: a broken promise is a crash */
@@ -31,7 +36,6 @@
 
 #include <cmocka.h>
 #endif
-#include <base/base.h>
 #include <pyrec/sink.h>
 
 typedef struct story_sample {

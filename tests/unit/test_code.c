@@ -6,6 +6,8 @@
 #include "fake_memory.h"
 #include "recorder/cpython/code.h"
 #include "recorder/cpython/linetable.h"
+#include <base/hash.h>
+#include <stdint.h>
 #include <time.h>
 
 /* ---- line tables ---- */

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "recorder/dump.h"
-#include "recorder/quote.h"
 
 typedef struct output {
     char *text;
@@ -111,7 +110,7 @@ json_has_all_that_is_known(void **state)
         "{\"tid\":50,\"interpreter\":0,\"name\":\"Main\\u001b\","
         "\"main_thread\":true,\"has_gil\":false,\"on_cpu\":true,"
         "\"gil_requested\":false,\"has_exception\":false,\"sampled\":true,"
-        "\"frames\":[{\"function\":\"wo\\u000ark\",\"file\":\"a.py\","
+        "\"frames\":[{\"function\":\"wo\\nrk\",\"file\":\"a.py\","
         "\"line\":20,\"end_line\":20},"
         "{\"function\":\"main\",\"file\":\"a.py\",\"line\":10,\"end_line\":11,"
         "\"column\":4,\"end_column\":9,\"opcode\":100,"
@@ -148,40 +147,6 @@ an_output_that_is_full_is_an_error(void **state)
     fclose(full);
 }
 
-typedef struct quoted {
-    const char *from;
-    size_t len;
-    const char *text, *json;
-} quoted;
-
-static void
-names_are_escaped_so_that_valid_utf8_remains(void **state)
-{
-    (void)state;
-    static const quoted cases[] = {
-        {"plain", 5, "plain", "\"plain\""},
-        {"\xe6\x97\xa5\xf0\x9f\x98\x80", 7, "\xe6\x97\xa5\xf0\x9f\x98\x80",
-         "\"\xe6\x97\xa5\xf0\x9f\x98\x80\""},
-        {"a\0\t\x7f", 4, "a\\x00\\x09\\x7f", "\"a\\u0000\\u0009\\u007f\""},
-        {"\"\\", 2, "\"\\", "\"\\\"\\\\\""},
-        {"\xed\xb3\xa9", 3, "\\udce9", "\"\\udce9\""},
-        {"\xc2\x9b\xe2\x80\xae", 5, "\\x9b\\u202e", "\"\\u009b\\u202e\""},
-        {"\xff\xc0\x80\xe6\x97", 5, "\\xff\\xc0\\x80\\xe6\\x97",
-         "\"\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\""},
-        {"\xf4\x90\x80\x80", 4, "\\xf4\\x90\\x80\\x80",
-         "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        output o;
-        begin_output(&o);
-        rec_quote_text(o.to, cases[i].from, cases[i].len);
-        expect_output(&o, cases[i].text);
-        begin_output(&o);
-        rec_quote_json(o.to, cases[i].from, cases[i].len);
-        expect_output(&o, cases[i].json);
-    }
-}
-
 int
 main(void)
 {
@@ -190,7 +155,6 @@ main(void)
         cmocka_unit_test(json_has_all_that_is_known),
         cmocka_unit_test(a_dump_that_is_given_up_writes_nothing),
         cmocka_unit_test(an_output_that_is_full_is_an_error),
-        cmocka_unit_test(names_are_escaped_so_that_valid_utf8_remains),
     };
     return cmocka_run_group_tests_name("dump", tests, NULL, NULL);
 }

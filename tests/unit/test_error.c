@@ -47,7 +47,7 @@ control_bytes_cannot_break_the_line(void **state)
     (void)state;
     pr_err err = PR_ERR_INIT;
     PR_FAIL(&err, PR_FOREIGN, "'%s'", "a\nb\x1b[31m\x7f");
-    assert_string_equal(err.what, "'a?b?[31m?'");
+    assert_string_equal(err.what, "'a\\nb\\x1b[31m\\x7f'");
 }
 
 static void

@@ -259,7 +259,7 @@ json_has_its_commas_and_escapes(void **state)
     conv_json_release(&json);
     assert_int_equal(conv_out_commit(out, NULL), PR_OK);
     const char want[] = "{\"a\":[0,[],18446744073709551615],\"b\":\"\\\"\\\\\\n"
-                        "\\u0009\\u0000\\u007f\xef\xbf\xbd\xc3\xa9\"}";
+                        "\\t\\u0000\\u007f\xef\xbf\xbd\xc3\xa9\"}";
     char got[128];
     assert_int_equal(read_file(got, sizeof got), sizeof want - 1);
     assert_memory_equal(got, want, sizeof want - 1);

@@ -1,12 +1,15 @@
 /*
  * test_queue.c - what goes into the queue comes out, once and in order.
  */
+#include <base/hash.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 

@@ -1,6 +1,8 @@
 /*
- * test_text.c - names as outputs show them, and lines in order.
+ * test_stack_order.c - paths of source files, and stacks in the order of their text.
  */
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,118 +13,10 @@
 
 #include <cmocka.h>
 
-#include "converter/encode/text.h"
 #include "converter/model/source_path.h"
 #include "converter/model/stack_order.h"
 
-#define BAD "\xef\xbf\xbd"
-
 static unsigned seed;
-
-static void
-expect(conv_text_rule rule, const char *name, size_t len, const char *want,
-       size_t want_len, uint64_t changed)
-{
-    conv_text text = {0};
-    conv_text_name(&text, rule, name, len);
-    assert_false(text.failed);
-    assert_int_equal(text.len, want_len);
-    if (want_len)
-        assert_memory_equal(text.at, want, want_len);
-    assert_int_equal(text.changed, changed);
-    conv_text_release(&text);
-}
-
-#define EXPECT(rule, name, want, changed) \
-    expect(rule, name, sizeof(name) - 1, want, sizeof(want) - 1, changed)
-
-static void
-what_is_utf8_stays(void **state)
-{
-    (void)state;
-    EXPECT(CONV_TEXT_UTF8, "", "", 0);
-    EXPECT(CONV_TEXT_UTF8, "a;b\n\0c", "a;b\n\0c", 0);
-    EXPECT(CONV_TEXT_UTF8, "h\xc3\xa9 \xe8\x9b\x87 \xf0\x9f\x90\x8d",
-           "h\xc3\xa9 \xe8\x9b\x87 \xf0\x9f\x90\x8d", 0);
-    EXPECT(CONV_TEXT_UTF8, "\xee\x80\x80\xf4\x8f\xbf\xbf",
-           "\xee\x80\x80\xf4\x8f\xbf\xbf", 0);
-}
-
-/* The counts of marks are those of Python's bytes.decode("utf-8", "replace"). */
-static void
-what_is_not_becomes_the_mark(void **state)
-{
-    (void)state;
-    EXPECT(CONV_TEXT_UTF8, "\xff", BAD, 1);
-    EXPECT(CONV_TEXT_UTF8, "a\x80z", "a" BAD "z", 1);
-    EXPECT(CONV_TEXT_UTF8, "\xc0\xaf", BAD BAD, 1);
-    EXPECT(CONV_TEXT_UTF8, "\xe2\x82", BAD, 1);
-    EXPECT(CONV_TEXT_UTF8, "\xe2\x82z", BAD "z", 1);
-    EXPECT(CONV_TEXT_UTF8, "\xf0\x9f\x90", BAD, 1);
-    EXPECT(CONV_TEXT_UTF8, "\xf4\x90\x80\x80", BAD BAD BAD BAD, 1);
-    EXPECT(CONV_TEXT_UTF8, "\xed\xb3\xa9", BAD BAD BAD, 1);
-    EXPECT(CONV_TEXT_UTF8, "\xe0\x80\x80", BAD BAD BAD, 1);
-}
-
-static void
-lone_surrogates_stay_where_python_reads_the_name(void **state)
-{
-    (void)state;
-    EXPECT(CONV_TEXT_SURROGATES, "no\xed\xb3\xa9.py", "no\xed\xb3\xa9.py", 0);
-    EXPECT(CONV_TEXT_SURROGATES, "\xed\xa0\x80\xff", "\xed\xa0\x80" BAD, 1);
-}
-
-static void
-a_frame_of_a_collapsed_stack_stays_one_frame(void **state)
-{
-    (void)state;
-    EXPECT(CONV_TEXT_FRAME, "a;b", "a:b", 1);
-    EXPECT(CONV_TEXT_FRAME, "a\r\nb\tc\0d\x7f", "a  b c d ", 1);
-    EXPECT(CONV_TEXT_FRAME, "a\xc2\x85z\xe2\x80\xa8", "a z ", 1);
-    EXPECT(CONV_TEXT_LINE, "a;b\n", "a;b ", 1);
-    EXPECT(CONV_TEXT_SQL, "a\0b\n", "a" BAD "b\n", 1);
-}
-
-static void
-guard(const char *name, const char *want)
-{
-    conv_text text = {0};
-    conv_text_puts(&text, name);
-    conv_text_guard_count(&text, 0);
-    assert_int_equal(text.len, strlen(want));
-    assert_memory_equal(text.at, want, text.len);
-    conv_text_release(&text);
-}
-
-static void
-a_number_at_the_end_is_no_second_count(void **state)
-{
-    (void)state;
-    guard("w 12", "w_12");
-    guard("w 1.5", "w_1.5");
-    guard("w 1.", "w_1.");
-    guard("w12", "w12");
-    guard("w 12 x", "w 12 x");
-    guard("w .5", "w .5");
-    guard(" 7", "_7");
-    guard("7", "7");
-}
-
-static void
-numbers_print_whole(void **state)
-{
-    (void)state;
-    conv_text text = {0};
-    conv_text_u64(&text, UINT64_MAX);
-    conv_text_puts(&text, " ");
-    conv_text_i64(&text, INT64_MIN);
-    conv_text_puts(&text, " ");
-    conv_text_u64(&text, 0);
-    const char want[] = "18446744073709551615 -9223372036854775808 0";
-    assert_int_equal(text.len, sizeof want - 1);
-    assert_memory_equal(text.at, want, text.len);
-    conv_text_release(&text);
-}
 
 /* ---- places ---- */
 
@@ -134,12 +28,12 @@ place(const char *path, const char *class, const char *part, const char *module)
     pr_bytes shorter = conv_path_short(bytes);
     assert_int_equal(shorter.len, strlen(part));
     assert_memory_equal(shorter.at, part, shorter.len);
-    conv_text text = {0};
+    pr_buffer text = {0};
     conv_path_module(&text, bytes);
     assert_int_equal(text.len, strlen(module));
     if (text.len)
         assert_memory_equal(text.at, module, text.len);
-    conv_text_release(&text);
+    pr_buffer_release(&text);
 }
 
 static void
@@ -226,12 +120,6 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_utf8_stays),
-        cmocka_unit_test(what_is_not_becomes_the_mark),
-        cmocka_unit_test(lone_surrogates_stay_where_python_reads_the_name),
-        cmocka_unit_test(a_frame_of_a_collapsed_stack_stays_one_frame),
-        cmocka_unit_test(a_number_at_the_end_is_no_second_count),
-        cmocka_unit_test(numbers_print_whole),
         cmocka_unit_test(a_path_says_what_a_file_belongs_to),
         cmocka_unit_test(ranks_are_the_order_of_the_lines_as_text),
     };

@@ -1,14 +1,19 @@
 /*
- * test_base.c - growable arrays and the hash table against plain models.
+ * test_hash_table.c - the hash table and the small parts of include/base.
  */
+#include <base/array.h>
+#include <base/hash.h>
+#include <base/hash_table.h>
+#include <base/opts.h>
+#include <pyrec/error.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <base/base.h>
 #include <cmocka.h>
 
 enum { KEYS = 20000 };

@@ -1,63 +1,10 @@
 /*
- * base.c - growable arrays, the hash table, hashing.
+ * hash_table.c - linear probing at a load of at most three quarters.
  */
-#include <base/base.h>
+#include <base/hash_table.h>
 
-#include <errno.h>
 #include <stdlib.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-bool
-pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size)
-{
-    if (need <= *cap)
-        return true;
-    size_t want = *cap ? *cap : 16;
-    while (want < need) {
-        if (want > SIZE_MAX / 2)
-            return false;
-        want *= 2;
-    }
-    if (want > SIZE_MAX / size)
-        return false;
-    void *old;
-    memcpy(&old, array_ptr, sizeof old); /* any T ** without aliasing */
-    void *grown = realloc(old, want * size);
-    if (!grown)
-        return false;
-    memcpy(array_ptr, &grown, sizeof grown);
-    *cap = want;
-    return true;
-}
-
-pr_code
-pr_opts_take(void *to, size_t size, const void *from, pr_err *err)
-{
-    size_t given;
-    if (!from)
-        return PR_OK;
-    memcpy(&given, from, sizeof given);
-    if (given <= sizeof given)
-        return PR_FAIL(err, PR_USAGE, "the size of the options is not set");
-    const uint8_t *bytes = from;
-    for (size_t i = size; i < given; i++)
-        if (bytes[i])
-            return PR_FAIL(err, PR_USAGE,
-                           "an option that this version does not know");
-    memcpy(to, from, given < size ? given : size);
-    memcpy(to, &size, sizeof size);
-    return PR_OK;
-}
-
-pr_code
-pr_fail_to_create(const char *path, int sys, pr_err *err)
-{
-    PR_FAIL_SYS(err, PR_IO, sys, "cannot create '%s'", path);
-    if (sys == ENOENT)
-        pr_err_hint(err, "does its folder exist?");
-    return PR_IO;
-}
+#include <string.h>
 
 static uint32_t
 tag_of(uint64_t hash)
@@ -134,16 +81,4 @@ pr_table_release(pr_table *table)
 {
     free(table->slot);
     *table = (pr_table){0};
-}
-
-uint64_t
-pr_hash_bytes(const void *bytes, size_t len)
-{
-    return XXH64(bytes, len, 0);
-}
-
-uint64_t
-pr_hash_seeded(const void *bytes, size_t len, uint64_t seed)
-{
-    return XXH64(bytes, len, seed);
 }

@@ -1,0 +1,15 @@
+/*
+ * array.h - growing an array.
+ */
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Grow an array so that it holds at least `need` elements of `size` bytes;
+ * *cap is in elements.  Doubles; checks for overflow; on failure the array is
+ * as before and false is returned. */
+bool pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * buffer.h - bytes that grow.
+ *
+ * Appending never fails at once: a text that ran out of memory says so with
+ * `failed` and takes no more, so that a caller checks once.
+ * Ownership  the caller's storage, zero-initialised; release frees contents.
+ */
+#ifndef BASE_BUFFER_H
+#define BASE_BUFFER_H
+
+#include <base/buffer.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct pr_buffer {
+    char *at; /* not terminated */
+    size_t len, cap;
+    bool failed;      /* out of memory: the text is not whole */
+    uint64_t changed; /* names that quote.h had to change */
+} pr_buffer;
+
+void pr_buffer_append(pr_buffer *text, const char *at, size_t len);
+void pr_buffer_puts(pr_buffer *text, const char *string);
+void pr_buffer_char(pr_buffer *text, char c);
+void pr_buffer_u64(pr_buffer *text, uint64_t value); /* in decimal */
+void pr_buffer_i64(pr_buffer *text, int64_t value);
+void pr_buffer_printf(pr_buffer *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void pr_buffer_reset(pr_buffer *text); /* empty; keeps memory and count */
+void pr_buffer_release(pr_buffer *text);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * quote.c - names in plain text, SQL and collapsed stacks.
+ */
+#include <base/quote.h>
+
+#include <base/utf8.h>
+
+#include <string.h>
+
+static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+static bool
+one_line(pr_quote rule)
+{
+    return rule == PR_QUOTE_LINE || rule == PR_QUOTE_FRAME;
+}
+
+/* What one byte below 0x80 becomes; NULL: itself. */
+static const char *
+special(pr_quote rule, unsigned char c)
+{
+    if (rule == PR_QUOTE_SQL && c == 0)
+        return replacement;
+    if (rule == PR_QUOTE_FRAME && c == ';')
+        return ":";
+    return one_line(rule) && (c < 0x20 || c == 0x7f) ? " " : NULL;
+}
+
+static size_t
+plain_prefix(pr_quote rule, const char *at, size_t len)
+{
+    size_t n = 0;
+    while (n < len && (unsigned char)at[n] < 0x80 &&
+           !special(rule, (unsigned char)at[n]))
+        n++;
+    return n;
+}
+
+/* C1 controls and the line separators end a line for some readers. */
+static bool
+breaks_line(uint32_t point)
+{
+    return (point >= 0x80 && point < 0xa0) || point == 0x2028 ||
+           point == 0x2029;
+}
+
+/* What the character becomes; NULL: itself. */
+static const char *
+instead_of(pr_quote rule, pr_char c)
+{
+    if (c.point == PR_MALFORMED)
+        return replacement;
+    if (c.point < 0x80)
+        return special(rule, (unsigned char)c.point);
+    return one_line(rule) && breaks_line(c.point) ? " " : NULL;
+}
+
+void
+pr_quote_name(pr_buffer *text, pr_quote rule, const char *at, size_t len)
+{
+    bool changed = false;
+    for (size_t i = 0; i < len;) {
+        size_t n = plain_prefix(rule, at + i, len - i);
+        pr_buffer_append(text, at + i, n);
+        i += n;
+        if (i == len)
+            break;
+        pr_char c = pr_utf8_next(at + i, len - i, rule == PR_QUOTE_SURROGATES);
+        const char *instead = instead_of(rule, c);
+        if (instead)
+            pr_buffer_puts(text, instead);
+        else
+            pr_buffer_append(text, at + i, c.len);
+        changed = changed || instead;
+        i += c.len;
+    }
+    text->changed += changed;
+}
+
+static size_t
+digits_before(const pr_buffer *text, size_t from, size_t end)
+{
+    size_t i = end;
+    while (i > from && text->at[i - 1] >= '0' && text->at[i - 1] <= '9')
+        i--;
+    return end - i;
+}
+
+void
+pr_quote_count(pr_buffer *text, size_t from)
+{
+    size_t digits = digits_before(text, from, text->len);
+    size_t i = text->len - digits;
+    if (i > from && text->at[i - 1] == '.') {
+        size_t whole = digits_before(text, from, i - 1);
+        digits = whole; /* ".5" is not a number to flamegraph.pl */
+        i -= whole + 1;
+    }
+    if (digits && i > from && text->at[i - 1] == ' ') {
+        text->at[i - 1] = '_';
+        text->changed++;
+    }
+}
