@@ -3,10 +3,10 @@
  */
 #include "converter/arguments.h"
 
+#include <base/duration.h>
 #include <pyrec/version.h>
 
 #include <getopt.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,35 +34,13 @@ typedef struct row {
 
 /* ---- values ---- */
 
-/* A number of seconds, or with a unit; *end is what follows. */
 static bool
-parse_time(const char *text, const char **end, uint64_t *ret_us)
+parse_time(const char *at, size_t len, uint64_t *ret_us)
 {
-    static const struct {
-        const char *name;
-        double us;
-    } units[] = {{"us", 1},   {"ms", 1e3}, {"min", 60e6},
-                 {"m", 60e6}, {"s", 1e6},  {"h", 3600e6}};
-    char *rest;
-    double value = strtod(text, &rest);
-    /* "1..2": the first dot belongs to the range */
-    if (rest > text && rest[-1] == '.' && rest[0] == '.')
-        rest--;
-    if (rest == text || !(value >= 0))
+    uint64_t ns;
+    if (!pr_duration_parse(at, len, &ns))
         return false;
-    double scale = 1e6;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t n = strlen(units[i].name);
-        if (strncmp(rest, units[i].name, n) == 0) {
-            scale = units[i].us;
-            rest += n;
-            break;
-        }
-    }
-    if (value * scale >= 9e18)
-        return false;
-    *ret_us = (uint64_t)llround(value * scale);
-    *end = rest;
+    *ret_us = (ns + 500) / 1000;
     return true;
 }
 
@@ -142,16 +120,13 @@ take_time(arguments *args, const char *value)
 static bool
 take_between(arguments *args, const char *value)
 {
-    const char *end;
-    if (!parse_time(value, &end, &args->conv.from_us))
-        return false;
-    if (strncmp(end, "..", 2) == 0)
-        end += 2;
-    else if (*end == '\0' && optind < args->argc)
-        end = args->argv[optind++];
-    else
-        return false;
-    return parse_time(end, &end, &args->conv.to_us) && *end == '\0';
+    const char *dots = strstr(value, "..");
+    const char *to = dots                  ? dots + 2
+                     : optind < args->argc ? args->argv[optind++]
+                                           : "";
+    size_t len = dots ? (size_t)(dots - value) : strlen(value);
+    return parse_time(value, len, &args->conv.from_us) &&
+           parse_time(to, strlen(to), &args->conv.to_us);
 }
 
 static bool

@@ -1,22 +1,12 @@
 /*
- * values.c - digits, one unit after them.
+ * values.c - digits, and what follows them.
  */
 #include "query/values.h"
 
+#include <base/duration.h>
 #include <string.h>
 
 enum { MILLION = 1000000 };
-
-static const struct unit {
-    const char *word;
-    int64_t us;
-} units[] = {{"us", 1},
-             {"ms", 1000},
-             {"s", MILLION},
-             {"sec", MILLION},
-             {"m", 60 * (int64_t)MILLION},
-             {"min", 60 * (int64_t)MILLION},
-             {"h", 3600 * (int64_t)MILLION}};
 
 static bool
 is_digit(char c)
@@ -87,19 +77,12 @@ q_read_share(const q_token *t, int64_t *ret)
 bool
 q_read_span(const q_token *t, int64_t *ret)
 {
-    size_t at = 0;
-    int64_t value;
-    if (t->kind != Q_TOKEN_WORD || !read_decimal(t, &at, &value))
+    uint64_t ns;
+    if (t->kind != Q_TOKEN_WORD || memchr(t->text, ':', t->len) ||
+        !pr_duration_parse(t->text, t->len, &ns))
         return false;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const struct unit *u = &units[i];
-        if (t->len - at != strlen(u->word) ||
-            memcmp(t->text + at, u->word, t->len - at) != 0)
-            continue;
-        *ret = value / MILLION * u->us + value % MILLION * u->us / MILLION;
-        return true;
-    }
-    return false;
+    *ret = (int64_t)(ns / 1000);
+    return true;
 }
 
 /* "12:03" or "12:03:04.5", a time of day; "1:30.5" is minutes and seconds. */

@@ -13,8 +13,8 @@ bool q_read_whole(const q_token *token, int64_t limit, int64_t *ret);
 /* "0.5%" in millionths. */
 bool q_read_share(const q_token *token, int64_t *ret);
 
-/* "12.5s", "800ms", "500us", "2m", "1h" in microseconds; more decimals are
- * dropped. */
+/* A duration (base/duration.h) without a colon, in microseconds; more decimals
+ * are dropped. */
 bool q_read_span(const q_token *token, int64_t *ret);
 
 /* A span, a share, or "12:03", "12:03:04.5". */

@@ -3,57 +3,32 @@
  */
 #include "recorder/options.h"
 
+#include <base/duration.h>
+#include <base/rate.h>
 #include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#define RATE_MAX_HZ 1e6
-#define TIME_MAX_S  (3600.0 * 24 * 366 * 10)
+#define RATE_MAX_HZ   1e6
+#define TIME_LEAST_NS UINT64_C(1000000)
+#define TIME_MOST_NS  (UINT64_C(86400000000000) * 3660)
 
 enum { DEFAULT_PERIOD_NS = 1000000, DEPTH_LEAST = 3, DEPTH_MOST = 1 << 20 };
 
-/* ---- numbers with units ---- */
-
-typedef struct unit {
-    const char *name;
-    double factor;
-} unit;
+/* ---- numbers ---- */
 
 static pr_code
-parse_number(const char *text, const unit *units, const char *what, double *ret,
-             pr_err *err)
+parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err)
 {
-    char *end = NULL;
-    /* no hexadecimal, no "inf", no sign: a digit or a point begins it */
-    bool plain = isdigit((unsigned char)text[0]) ||
-                 (text[0] == '.' && isdigit((unsigned char)text[1]));
-    double value = (double)NAN;
-    if (plain && !strpbrk(text, "xXpP"))
-        value = strtod(text, &end);
-    for (const unit *u = units; !isnan(value) && u->name; u++)
-        if (strcasecmp(end, u->name) == 0) {
-            *ret = value * u->factor;
-            return PR_OK;
-        }
-    return PR_FAIL(err, PR_USAGE, "'%s' is not a %s", text, what);
-}
-
-pr_code
-rec_parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err)
-{
-    static const unit units[] = {
-        {"", 1}, {"hz", 1}, {"k", 1e3}, {"khz", 1e3}, {NULL, 0}};
     double hz;
-    pr_code code = parse_number(text, units, "rate", &hz, err);
-    if (code != PR_OK) {
-        pr_err_hint(err, "a rate is samples a second: 100, 1khz, 10k");
-        return code;
+    if (!pr_rate_parse(text, &hz)) {
+        PR_FAIL(err, PR_USAGE, "'%s' is not a rate", text);
+        pr_err_hint(err, "a rate is samples a second: " PR_RATE_FORMS);
+        return PR_USAGE;
     }
     if (!(hz >= 0.001 && hz <= RATE_MAX_HZ))
         return PR_FAIL(err, PR_USAGE,
@@ -62,22 +37,20 @@ rec_parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err)
     return PR_OK;
 }
 
-pr_code
-rec_parse_time(const char *text, uint64_t *ret_ns, pr_err *err)
+static pr_code
+parse_time(const char *text, uint64_t *ret_ns, pr_err *err)
 {
-    static const unit units[] = {{"", 1},   {"s", 1},    {"ms", 1e-3},
-                                 {"m", 60}, {"min", 60}, {"h", 3600},
-                                 {NULL, 0}};
-    double s;
-    pr_code code = parse_number(text, units, "time", &s, err);
-    if (code != PR_OK) {
-        pr_err_hint(err, "a time is seconds, or has a unit: 0.5, 10s, 2m");
-        return code;
+    uint64_t ns;
+    if (!pr_duration_parse(text, strlen(text), &ns)) {
+        PR_FAIL(err, PR_USAGE, "'%s' is not a time", text);
+        pr_err_hint(err,
+                    "a time is seconds, or has a unit: " PR_DURATION_FORMS);
+        return PR_USAGE;
     }
-    if (!(s >= 1e-3 && s <= TIME_MAX_S))
+    if (ns < TIME_LEAST_NS || ns > TIME_MOST_NS)
         return PR_FAIL(err, PR_USAGE,
                        "time '%s' is not between 1ms and ten years", text);
-    *ret_ns = (uint64_t)(s * 1e9 + 0.5);
+    *ret_ns = ns;
     return PR_OK;
 }
 
@@ -356,9 +329,9 @@ take_value(rec_options *o, int option, const char *text, pr_err *err)
         o->output = text;
         return PR_OK;
     case 'r':
-        return rec_parse_rate(text, &o->period_ns, err);
+        return parse_rate(text, &o->period_ns, err);
     case 'd':
-        return rec_parse_time(text, &o->duration_ns, err);
+        return parse_time(text, &o->duration_ns, err);
     case OPTION_CHECK:
         o->action = REC_ACTION_CHECK;
         return parse_pid(o, text, err);
@@ -366,7 +339,7 @@ take_value(rec_options *o, int option, const char *text, pr_err *err)
         return parse_depth(o, text, err);
     case OPTION_GC:
         o->action = REC_ACTION_GC;
-        return rec_parse_time(text, &o->gc_every_ns, err);
+        return parse_time(text, &o->gc_every_ns, err);
     case OPTION_LABEL:
         return add_label(o, text, err);
     default:

@@ -39,12 +39,6 @@ typedef struct rec_options {
     size_t n_labels;
 } rec_options;
 
-/* "100", "1khz", "10k", "0.5hz" -> the distance of ticks. */
-pr_code rec_parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err);
-
-/* "0.5", "10s", "2m", "1h", "250ms". */
-pr_code rec_parse_time(const char *text, uint64_t *ret_ns, pr_err *err);
-
 /* PR_OK or PR_USAGE with what is wrong.  Release in either case. */
 pr_code rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err);
 void rec_options_release(rec_options *options);

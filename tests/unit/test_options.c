@@ -5,71 +5,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "recorder/options.h"
-
-static void
-a_rate_is_samples_a_second(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        uint64_t period_ns;
-    } rates[] = {{"100", 10000000}, {"1khz", 1000000},  {"10k", 100000},
-                 {"1kHz", 1000000}, {"250Hz", 4000000}, {"0.5", 2000000000},
-                 {"2.5k", 400000},  {"1000k", 1000},    {".5hz", 2000000000},
-                 {"1e3", 1000000}};
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        uint64_t period = 0;
-        assert_int_equal(rec_parse_rate(rates[i].text, &period, NULL), PR_OK);
-        assert_int_equal(period, rates[i].period_ns);
-    }
-}
-
-static void
-what_is_no_rate_is_refused_with_a_remedy(void **state)
-{
-    (void)state;
-    static const char *const wrong[] = {
-        "",     "fast", "10ms", "1mhz", "-5",  "0",     "1001k", "nan", "inf",
-        "0x10", "10 k", " 10",  "1k0",  "10%", "1khz ", "1e99",  "."};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        uint64_t period = 77;
-        pr_err err = PR_ERR_INIT;
-        assert_int_equal(rec_parse_rate(wrong[i], &period, &err), PR_USAGE);
-        assert_int_equal(period, 77);
-        assert_non_null(strstr(err.what, "'"));
-    }
-}
-
-static void
-a_time_has_a_unit_or_is_in_seconds(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        uint64_t ns;
-    } times[] = {{"0.5", 500000000},
-                 {"10s", 10000000000},
-                 {"2m", 120000000000},
-                 {"250ms", 250000000},
-                 {"1h", 3600000000000}};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        uint64_t ns = 0;
-        assert_int_equal(rec_parse_time(times[i].text, &ns, NULL), PR_OK);
-        assert_int_equal(ns, times[i].ns);
-    }
-    static const char *const wrong[] = {"", "0", "10x", "-1", "1e300", "s"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        uint64_t ns = 77;
-        assert_int_equal(rec_parse_time(wrong[i], &ns, NULL), PR_USAGE);
-        assert_int_equal(ns, 77);
-    }
-}
 
 /* A command line is words between single blanks. */
 static pr_code
@@ -84,6 +26,47 @@ parse(const char *line, rec_options *ret, pr_err *err)
         argv[argc++] = strsep(&rest, " ");
     argv[argc] = NULL;
     return rec_options_parse(argc, argv, ret, err);
+}
+
+/* Of "-OPTION VALUE". */
+static pr_code
+parse_value(char option, const char *value, rec_options *ret, pr_err *err)
+{
+    char line[128];
+    snprintf(line, sizeof line, "pyrec -p 1 -o x -%c %s", option, value);
+    pr_code code = parse(line, ret, err);
+    rec_options_release(ret);
+    return code;
+}
+
+static void
+a_rate_sets_the_period(void **state)
+{
+    (void)state;
+    rec_options o;
+    assert_int_equal(parse_value('r', "2.5k", &o, NULL), PR_OK);
+    assert_int_equal(o.period_ns, 400000);
+    static const char *const wrong[] = {"fast", "0", "1001k", "1e99"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(parse_value('r', wrong[i], &o, &err), PR_USAGE);
+        assert_non_null(strstr(err.what, wrong[i]));
+    }
+}
+
+static void
+a_duration_has_bounds(void **state)
+{
+    (void)state;
+    rec_options o;
+    assert_int_equal(parse_value('d', "250ms", &o, NULL), PR_OK);
+    assert_int_equal(o.duration_ns, 250000000);
+    static const char *const wrong[] = {"0", "0.9ms", "3661d", "10x"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(parse_value('d', wrong[i], &o, &err), PR_USAGE);
+        assert_non_null(strstr(err.what, wrong[i]));
+    }
 }
 
 static void
@@ -158,9 +141,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rate_is_samples_a_second),
-        cmocka_unit_test(what_is_no_rate_is_refused_with_a_remedy),
-        cmocka_unit_test(a_time_has_a_unit_or_is_in_seconds),
+        cmocka_unit_test(a_rate_sets_the_period),
+        cmocka_unit_test(a_duration_has_bounds),
         cmocka_unit_test(a_whole_command_line_is_understood),
         cmocka_unit_test(the_defaults_are_one_khz_until_the_target_ends),
         cmocka_unit_test(wrong_use_names_what_is_wrong),

@@ -167,7 +167,7 @@ faults_are_told_with_their_column(void **state)
         {"top as cvs", 7, "'cvs' is not table, csv"},
         {"top between 1s", 14, "ends where and"},
         {"top between 1s or 2s", 15, "'or' is not and"},
-        {"top between 1 and 2s", 12, "'1' is not a time"},
+        {"top between 1x and 2s", 12, "'1x' is not a time"},
         {"top between 1.s and 2s", 12, "is not a time"},
         {"top between 1:2:3:4 and 2s", 12, "is not a time"},
         {"top between 101% and 2s", 12, "is not a time"},
