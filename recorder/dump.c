@@ -3,10 +3,10 @@
  */
 #include "recorder/dump.h"
 
-#include "recorder/sample/thread_status.h"
-#include <base/opcode_names.h>
 #include "recorder/sample/prove.h"
+#include "recorder/sample/thread_status.h"
 #include <base/array.h>
+#include <base/opcode_names.h>
 #include <base/quote.h>
 #include <base/terminal.h>
 #include <errno.h>

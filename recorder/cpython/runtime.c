@@ -421,8 +421,8 @@ note_old(search *s, const rec_mapping *m, const rec_elf *elf)
         if (version)
             rec_layout_check_version(version, &s->because);
         else
-            pr_err_set(&s->because, PR_NOT_PYTHON, 0, PR_NO_OFFSET,
-                       "CPython before 3.7 is too old");
+            PR_FAIL(&s->because, PR_NOT_PYTHON,
+                    "CPython before 3.7 is too old");
     }
     return PR_NAME;
 }
