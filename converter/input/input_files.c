@@ -3,10 +3,13 @@
  */
 #include "converter/input/input_files.h"
 
+#include <base/array.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static pr_code

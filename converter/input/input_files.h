@@ -4,7 +4,8 @@
 #ifndef CONVERTER_INPUT_INPUT_FILES_H
 #define CONVERTER_INPUT_INPUT_FILES_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stddef.h>
 
 typedef struct conv_paths {
     char **at;

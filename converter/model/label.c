@@ -7,6 +7,7 @@
 
 #include <base/buffer.h>
 #include <base/quote.h>
+#include <string.h>
 
 void
 conv_label_frame(pr_buffer *text, pr_quote rule, const conv_model *model,
@@ -53,19 +54,19 @@ short_command(pr_bytes command)
 }
 
 void
-conv_label_process(conv_text *text, conv_text_rule rule,
-                   const conv_model *model, uint32_t id)
+conv_label_process(pr_buffer *text, pr_quote rule, const conv_model *model,
+                   uint32_t id)
 {
     const conv_process *process = &model->processes[id];
     pr_bytes command = pr_strings_get(&model->strings, process->command);
     command = short_command(command);
     if (command.len)
-        conv_text_name(text, rule, command.at, command.len);
+        pr_quote_name(text, rule, command.at, command.len);
     else
-        conv_text_puts(text, "process");
-    conv_text_puts(text, process->pid ? " (pid " : " (no. ");
-    conv_text_u64(text, process->pid ? process->pid : (uint64_t)id + 1);
-    conv_text_puts(text, ")");
+        pr_buffer_puts(text, "process");
+    pr_buffer_puts(text, process->pid ? " (pid " : " (no. ");
+    pr_buffer_u64(text, process->pid ? process->pid : (uint64_t)id + 1);
+    pr_buffer_puts(text, ")");
 }
 
 void
@@ -89,12 +90,12 @@ conv_label_thread(pr_buffer *text, pr_quote rule, const conv_model *model,
 }
 
 void
-conv_label_owner(conv_text *text, conv_text_rule rule, const conv_model *model,
+conv_label_owner(pr_buffer *text, pr_quote rule, const conv_model *model,
                  uint32_t thread, const char *separator)
 {
     if (model->n_processes > 1) {
         conv_label_process(text, rule, model, model->threads[thread].process);
-        conv_text_puts(text, separator);
+        pr_buffer_puts(text, separator);
     }
     conv_label_thread(text, rule, model, thread);
 }

@@ -10,21 +10,22 @@
 #ifndef CONVERTER_MODEL_LABEL_H
 #define CONVERTER_MODEL_LABEL_H
 
-#include "converter/encode/text.h"
 #include "converter/model/model.h"
 
+#include <base/buffer.h>
+#include <base/quote.h>
+
 /* The line of a frame of lines; of a function its first line, if known. */
-void conv_label_frame(conv_text *text, conv_text_rule rule,
-                      const conv_model *model, uint32_t frame);
-void conv_label_thread(conv_text *text, conv_text_rule rule,
-                       const conv_model *model, uint32_t thread);
-void conv_label_process(conv_text *text, conv_text_rule rule,
-                        const conv_model *model, uint32_t process);
+void conv_label_frame(pr_buffer *text, pr_quote rule, const conv_model *model,
+                      uint32_t frame);
+void conv_label_thread(pr_buffer *text, pr_quote rule, const conv_model *model,
+                       uint32_t thread);
+void conv_label_process(pr_buffer *text, pr_quote rule, const conv_model *model,
+                        uint32_t process);
 
 /* A thread, behind its process and the separator if the profile has several
  * processes. */
-void conv_label_owner(conv_text *text, conv_text_rule rule,
-                      const conv_model *model, uint32_t thread,
-                      const char *separator);
+void conv_label_owner(pr_buffer *text, pr_quote rule, const conv_model *model,
+                      uint32_t thread, const char *separator);
 
 #endif

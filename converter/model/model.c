@@ -6,10 +6,13 @@
  * varint node, varint weight; about 10 bytes.
  */
 #include "converter/model/model.h"
-#include "converter/encode/text.h"
 
+#include <base/array.h>
+#include <base/buffer.h>
+#include <base/hash.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { VARINT_MAX = 10, RUN_MAX = 5 * VARINT_MAX + 1, FIRST_SLOTS = 1024 };
 
@@ -666,12 +669,12 @@ model_mark(pr_sink *sink, const pr_mark *mark, pr_err *err)
 }
 
 static void
-put_member(conv_text *text, const char *name, uint64_t value)
+put_member(pr_buffer *text, const char *name, uint64_t value)
 {
-    conv_text_puts(text, text->len ? ",\"" : "{\"");
-    conv_text_puts(text, name);
-    conv_text_puts(text, "\":");
-    conv_text_u64(text, value);
+    pr_buffer_puts(text, text->len ? ",\"" : "{\"");
+    pr_buffer_puts(text, name);
+    pr_buffer_puts(text, "\":");
+    pr_buffer_u64(text, value);
 }
 
 static pr_code
@@ -681,7 +684,7 @@ model_gc(pr_sink *sink, const pr_gc_event *gc, pr_err *err)
                               .process = gc->process,
                               .first_us = gc->start_us,
                               .end_us = gc->stop_us};
-    conv_text text = {0};
+    pr_buffer text = {0};
     put_member(&text, "interp", gc->interp);
     put_member(&text, "generation", gc->generation);
     put_member(&text, "collections", gc->collections);
@@ -690,11 +693,11 @@ model_gc(pr_sink *sink, const pr_gc_event *gc, pr_err *err)
     put_member(&text, "candidates", gc->candidates);
     put_member(&text, "heap_size", gc->heap_size);
     put_member(&text, "duration_ns", gc->duration_ns);
-    conv_text_puts(&text, "}");
+    pr_buffer_puts(&text, "}");
     pr_code rc = text.failed
                      ? pr_no_memory(err)
                      : add_event(model_of(sink), event, text.at, text.len, err);
-    conv_text_release(&text);
+    pr_buffer_release(&text);
     return rc;
 }
 

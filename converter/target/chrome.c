@@ -12,6 +12,8 @@
 #include "converter/model/timeline.h"
 #include "converter/target/table.h"
 
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <stdlib.h>
 
 typedef struct trace {
@@ -19,10 +21,10 @@ typedef struct trace {
     const conv_model *model;
     uint64_t pid;          /* of the present process */
     uint32_t *depth;       /* [node] */
-    conv_text frames;      /* the JSON members of all frames */
+    pr_buffer frames;      /* the JSON members of all frames */
     pr_list end_of_frame;  /* [frame] in `frames` */
     pr_list path, pending; /* nodes of the open slices, outermost first */
-    conv_text text;
+    pr_buffer text;
     bool begun; /* an event is written */
 } trace;
 
@@ -31,27 +33,27 @@ typedef struct trace {
 static void
 begin_event(trace *t, const char *phase, uint64_t tid)
 {
-    conv_text_reset(&t->text);
-    conv_text_puts(&t->text, t->begun ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
-    conv_text_puts(&t->text, phase);
-    conv_text_puts(&t->text, "\",\"pid\":");
-    conv_text_u64(&t->text, t->pid);
-    conv_text_puts(&t->text, ",\"tid\":");
-    conv_text_u64(&t->text, tid);
+    pr_buffer_reset(&t->text);
+    pr_buffer_puts(&t->text, t->begun ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+    pr_buffer_puts(&t->text, phase);
+    pr_buffer_puts(&t->text, "\",\"pid\":");
+    pr_buffer_u64(&t->text, t->pid);
+    pr_buffer_puts(&t->text, ",\"tid\":");
+    pr_buffer_u64(&t->text, tid);
     t->begun = true;
 }
 
 static void
 put_member(trace *t, const char *name, uint64_t value)
 {
-    conv_text_puts(&t->text, name);
-    conv_text_u64(&t->text, value);
+    pr_buffer_puts(&t->text, name);
+    pr_buffer_u64(&t->text, value);
 }
 
 static void
 end_event(trace *t)
 {
-    conv_text_puts(&t->text, "}");
+    pr_buffer_puts(&t->text, "}");
     conv_out_write(t->job->out, t->text.at, t->text.len);
 }
 
@@ -59,11 +61,11 @@ static void
 put_name_of(trace *t, const char *what, uint64_t tid, pr_bytes name)
 {
     begin_event(t, "M", tid);
-    conv_text_puts(&t->text, ",\"name\":\"");
-    conv_text_puts(&t->text, what);
-    conv_text_puts(&t->text, "\",\"args\":{\"name\":");
-    conv_json_quote(&t->text, name.at, name.len);
-    conv_text_puts(&t->text, "}");
+    pr_buffer_puts(&t->text, ",\"name\":\"");
+    pr_buffer_puts(&t->text, what);
+    pr_buffer_puts(&t->text, "\",\"args\":{\"name\":");
+    pr_quote_json(&t->text, PR_JSON_UTF8, name.at, name.len);
+    pr_buffer_puts(&t->text, "}");
     end_event(t);
 }
 
@@ -80,15 +82,15 @@ describe_frame(trace *t, uint32_t id, pr_err *err)
     int32_t line = t->job->level == CONV_LEVEL_LINE
                        ? frame->line
                        : conv_model_line_of(m, frame->function);
-    conv_text_puts(&t->frames, ",\"cat\":\"");
-    conv_text_puts(&t->frames, conv_path_name(conv_path_of(file)));
-    conv_text_puts(&t->frames, "\",\"name\":");
-    conv_json_quote(&t->frames, name.at, name.len);
-    conv_text_puts(&t->frames, ",\"args\":{\"file\":");
-    conv_json_quote(&t->frames, file.at, file.len);
-    conv_text_puts(&t->frames, ",\"line\":");
-    conv_text_u64(&t->frames, line > 0 ? (uint64_t)line : 0);
-    conv_text_puts(&t->frames, "}");
+    pr_buffer_puts(&t->frames, ",\"cat\":\"");
+    pr_buffer_puts(&t->frames, conv_path_name(conv_path_of(file)));
+    pr_buffer_puts(&t->frames, "\",\"name\":");
+    pr_quote_json(&t->frames, PR_JSON_UTF8, name.at, name.len);
+    pr_buffer_puts(&t->frames, ",\"args\":{\"file\":");
+    pr_quote_json(&t->frames, PR_JSON_UTF8, file.at, file.len);
+    pr_buffer_puts(&t->frames, ",\"line\":");
+    pr_buffer_u64(&t->frames, line > 0 ? (uint64_t)line : 0);
+    pr_buffer_puts(&t->frames, "}");
     if (t->frames.failed || t->frames.len > UINT32_MAX)
         return pr_no_memory(err);
     return pr_list_add(&t->end_of_frame, (uint32_t)t->frames.len, err);
@@ -113,7 +115,7 @@ open_slice(trace *t, uint32_t node, uint64_t tid, uint64_t time_us, pr_err *err)
     uint32_t from = frame ? t->end_of_frame.at[frame - 1] : 0;
     begin_event(t, "B", tid);
     put_member(t, ",\"ts\":", time_us);
-    conv_text_append(&t->text, t->frames.at + from,
+    pr_buffer_append(&t->text, t->frames.at + from,
                      t->end_of_frame.at[frame] - from);
     end_event(t);
     return pr_list_add(&t->path, node, err);
@@ -158,7 +160,7 @@ static pr_code
 put_thread(trace *t, uint32_t id, pr_err *err)
 {
     const conv_thread *thread = &t->model->threads[id];
-    conv_text name = {0};
+    pr_buffer name = {0};
     conv_timeline line;
     conv_span span;
     uint64_t end = 0;
@@ -166,10 +168,10 @@ put_thread(trace *t, uint32_t id, pr_err *err)
     if (thread->samples == 0)
         return PR_OK;
     t->pid = pid_of(t, thread->process);
-    conv_label_thread(&name, CONV_TEXT_UTF8, t->model, id);
+    conv_label_thread(&name, PR_QUOTE_UTF8, t->model, id);
     put_name_of(t, "thread_name", thread->tid, (pr_bytes){name.at, name.len});
     t->job->names_changed += name.changed;
-    conv_text_release(&name);
+    pr_buffer_release(&name);
     conv_timeline_init(&line, thread);
     while (rc == PR_OK && conv_timeline_next(&line, &span) &&
            conv_out_good(t->job->out)) {
@@ -192,15 +194,15 @@ put_process_event(trace *t, const conv_event *event)
     begin_event(t, "X", 0);
     put_member(t, ",\"ts\":", event->first_us);
     put_member(t, ",\"dur\":", event->end_us - event->first_us);
-    conv_text_puts(&t->text, ",\"cat\":\"event\",\"name\":\"");
-    conv_text_puts(&t->text, event->is_gc ? "garbage collection" : name);
-    conv_text_puts(&t->text, "\",\"args\":");
+    pr_buffer_puts(&t->text, ",\"cat\":\"event\",\"name\":\"");
+    pr_buffer_puts(&t->text, event->is_gc ? "garbage collection" : name);
+    pr_buffer_puts(&t->text, "\",\"args\":");
     if (event->is_gc) {
-        conv_text_append(&t->text, text.at, text.len);
+        pr_buffer_append(&t->text, text.at, text.len);
     } else {
-        conv_text_puts(&t->text, "{\"text\":");
-        conv_json_quote(&t->text, text.at, text.len);
-        conv_text_puts(&t->text, "}");
+        pr_buffer_puts(&t->text, "{\"text\":");
+        pr_quote_json(&t->text, PR_JSON_UTF8, text.at, text.len);
+        pr_buffer_puts(&t->text, "}");
     }
     end_event(t);
 }
@@ -210,12 +212,12 @@ put_process(trace *t, uint32_t process)
 {
     static const char title[] = "events of the process";
     bool named = false;
-    conv_text name = {0};
+    pr_buffer name = {0};
     t->pid = pid_of(t, process);
-    conv_label_process(&name, CONV_TEXT_UTF8, t->model, process);
+    conv_label_process(&name, PR_QUOTE_UTF8, t->model, process);
     put_name_of(t, "process_name", 0, (pr_bytes){name.at, name.len});
     t->job->names_changed += name.changed;
-    conv_text_release(&name);
+    pr_buffer_release(&name);
     for (size_t i = 0; i < t->model->n_events; i++) {
         if (t->model->events[i].process != process)
             continue;
@@ -230,14 +232,14 @@ put_process(trace *t, uint32_t process)
 static void
 put_end(trace *t)
 {
-    conv_text_reset(&t->text);
-    conv_text_puts(&t->text,
+    pr_buffer_reset(&t->text);
+    pr_buffer_puts(&t->text,
                    "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{"
                    "\"note\":\"made of samples: a slice is a stack that was "
                    "seen, not a call\",\"interval_us\":");
-    conv_text_u64(&t->text, t->model->start.interval_us);
+    pr_buffer_u64(&t->text, t->model->start.interval_us);
     put_member(t, ",\"unobserved_us\":", t->model->unobserved_us);
-    conv_text_puts(&t->text, "}}\n");
+    pr_buffer_puts(&t->text, "}}\n");
     conv_out_write(t->job->out, t->text.at, t->text.len);
 }
 
@@ -263,8 +265,8 @@ write_chrome(conv_job *job, pr_err *err)
     pr_code rc = write_trace(&t, err);
     job->names_changed += t.frames.changed + t.text.changed;
     free(t.depth);
-    conv_text_release(&t.frames);
-    conv_text_release(&t.text);
+    pr_buffer_release(&t.frames);
+    pr_buffer_release(&t.text);
     pr_list_release(&t.end_of_frame);
     pr_list_release(&t.path);
     pr_list_release(&t.pending);

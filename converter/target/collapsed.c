@@ -2,7 +2,7 @@
  * collapsed.c - one line a distinct stack: "thread;outermost;...;innermost N",
  * highest count first, then in order of the text.
  *
- * Own style: names escaped (CONV_TEXT_FRAME, and the space in front of a
+ * Own style: names escaped (PR_QUOTE_FRAME, and the space in front of a
  * number at the end of a frame becomes '_'), equal lines added up.
  * Stock style: byte by byte what CPython 3.15 Lib/profiling/sampling/
  * stack_collector.py writes: no escapes, one line per file, line and name even
@@ -13,7 +13,11 @@
 #include "converter/model/stack_order.h"
 #include "converter/target/table.h"
 
+#include <base/array.h>
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Threads whose lines begin alike. */
 typedef struct group {
@@ -36,7 +40,7 @@ typedef struct collapse {
     pr_list parts;      /* of all frames, one behind the other */
     pr_list first_part; /* [frame + 1] in `parts` */
     pr_list line;       /* [node] */
-    conv_text names;    /* of the threads */
+    pr_buffer names;    /* of the threads */
     group *groups;      /* [n_threads], sorted */
     uint64_t *count;    /* [line or node] within one group */
     pr_list touched;    /* whose count is not 0 */
@@ -47,7 +51,7 @@ typedef struct collapse {
 /* ---- texts ---- */
 
 static void
-stock_frame(conv_text *text, const conv_model *model, uint32_t id)
+stock_frame(pr_buffer *text, const conv_model *model, uint32_t id)
 {
     const conv_frame *frame = conv_model_frame(model, id);
     const conv_function *f = conv_model_function(model, frame->function);
@@ -55,31 +59,31 @@ stock_frame(conv_text *text, const conv_model *model, uint32_t id)
     pr_bytes base = conv_path_base(pr_strings_get(&model->strings, f->file));
     int32_t line = frame->line == PR_NO_LINE ? 0 : frame->line;
     if (line == 0 && conv_model_is_synthetic(model, frame->function)) {
-        conv_text_name(text, CONV_TEXT_UTF8, name.at, name.len);
+        pr_quote_name(text, PR_QUOTE_UTF8, name.at, name.len);
         return;
     }
-    conv_text_name(text, CONV_TEXT_UTF8, base.at, base.len);
-    conv_text_puts(text, ":");
-    conv_text_name(text, CONV_TEXT_UTF8, name.at, name.len);
-    conv_text_puts(text, ":");
-    conv_text_i64(text, line);
+    pr_quote_name(text, PR_QUOTE_UTF8, base.at, base.len);
+    pr_buffer_puts(text, ":");
+    pr_quote_name(text, PR_QUOTE_UTF8, name.at, name.len);
+    pr_buffer_puts(text, ":");
+    pr_buffer_i64(text, line);
 }
 
 static void
-own_frame(conv_text *text, const conv_model *model, uint32_t id)
+own_frame(pr_buffer *text, const conv_model *model, uint32_t id)
 {
-    conv_label_frame(text, CONV_TEXT_FRAME, model, id);
-    conv_text_guard_count(text, 0);
+    conv_label_frame(text, PR_QUOTE_FRAME, model, id);
+    pr_quote_count(text, 0);
 }
 
 static pr_code
 split_frames(collapse *c, pr_err *err)
 {
-    conv_text text = {0};
+    pr_buffer text = {0};
     pr_code rc = pr_list_add(&c->first_part, 0, err);
     for (uint32_t i = 0; i < c->model->frames.n && rc == PR_OK; i++) {
         uint64_t changed = text.changed;
-        conv_text_reset(&text);
+        pr_buffer_reset(&text);
         if (c->stock)
             stock_frame(&text, c->model, i);
         else
@@ -91,7 +95,7 @@ split_frames(collapse *c, pr_err *err)
         if (rc == PR_OK)
             rc = pr_list_add(&c->first_part, (uint32_t)c->parts.n, err);
     }
-    conv_text_release(&text);
+    pr_buffer_release(&text);
     return rc;
 }
 
@@ -140,10 +144,10 @@ name_threads(collapse *c, pr_err *err)
     pr_code rc = c->groups ? PR_OK : pr_no_memory(err);
     for (uint32_t i = 0; i < n && rc == PR_OK; i++) {
         if (c->stock) {
-            conv_text_puts(&c->names, "tid:");
-            conv_text_u64(&c->names, c->model->threads[i].tid);
+            pr_buffer_puts(&c->names, "tid:");
+            pr_buffer_u64(&c->names, c->model->threads[i].tid);
         } else {
-            conv_label_owner(&c->names, CONV_TEXT_FRAME, c->model, i, ";");
+            conv_label_owner(&c->names, PR_QUOTE_FRAME, c->model, i, ";");
         }
         if (c->names.failed || c->names.len > UINT32_MAX)
             rc = pr_no_memory(err);
@@ -242,7 +246,7 @@ static pr_code
 write_entries(collapse *c, pr_err *err)
 {
     conv_stack_text line = conv_stack_order_trail(&c->lines);
-    conv_text number = {0};
+    pr_buffer number = {0};
     pr_code rc = PR_OK;
     conv_outfile *out = c->job->out;
     for (size_t i = 0; i < c->n_entries && conv_out_good(out); i++) {
@@ -254,15 +258,15 @@ write_entries(collapse *c, pr_err *err)
         if (e->line)
             conv_out_write(out, ";", 1);
         conv_out_write(out, line.text.at, line.text.len);
-        conv_text_reset(&number);
-        conv_text_puts(&number, " ");
-        conv_text_u64(&number, e->count);
-        conv_text_puts(&number, "\n");
+        pr_buffer_reset(&number);
+        pr_buffer_puts(&number, " ");
+        pr_buffer_u64(&number, e->count);
+        pr_buffer_puts(&number, "\n");
         conv_out_write(out, number.at, number.len);
     }
     if (number.failed && rc == PR_OK)
         rc = pr_no_memory(err);
-    conv_text_release(&number);
+    pr_buffer_release(&number);
     conv_stack_text_release(&line);
     return rc;
 }
@@ -302,7 +306,7 @@ write_collapsed(conv_job *job, pr_err *err)
     pr_list_release(&c.first_part);
     pr_list_release(&c.line);
     pr_list_release(&c.touched);
-    conv_text_release(&c.names);
+    pr_buffer_release(&c.names);
     free(c.groups);
     free(c.count);
     free(c.entries);

@@ -15,7 +15,11 @@
 #include "converter/model/source_path.h"
 #include "converter/model/timeline.h"
 #include "converter/target/table.h"
+#include <base/array.h>
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <pyrec/version.h>
+#include <string.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -715,10 +719,10 @@ static void
 put_thread_head(gecko *g, uint32_t id)
 {
     const conv_thread *thread = &g->model->threads[id];
-    conv_text name = {0};
-    conv_text process = {0};
-    conv_label_process(&process, CONV_TEXT_UTF8, g->model, thread->process);
-    conv_label_thread(&name, CONV_TEXT_UTF8, g->model, id);
+    pr_buffer name = {0};
+    pr_buffer process = {0};
+    conv_label_process(&process, PR_QUOTE_UTF8, g->model, thread->process);
+    conv_label_thread(&name, PR_QUOTE_UTF8, g->model, id);
     put_text(g, "processType", "default");
     conv_json_key(&g->json, "processName");
     conv_json_string(&g->json, process.at, process.len);
@@ -736,8 +740,8 @@ put_thread_head(gecko *g, uint32_t id)
     put_pid(g, thread->process);
     put_number(g, "tid", thread->tid);
     g->job->names_changed += name.changed + process.changed;
-    conv_text_release(&name);
-    conv_text_release(&process);
+    pr_buffer_release(&name);
+    pr_buffer_release(&process);
 }
 
 static pr_code

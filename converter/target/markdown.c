@@ -172,14 +172,14 @@ static void
 put_thread(page *p, uint32_t id)
 {
     const conv_thread *thread = &p->model->threads[id];
-    conv_text name = {0};
-    conv_label_owner(&name, CONV_TEXT_LINE, p->model, id, ", ");
+    pr_buffer name = {0};
+    conv_label_owner(&name, PR_QUOTE_LINE, p->model, id, ", ");
     put(p, "| ");
     put_name(p, (pr_bytes){name.at, name.len});
     put(p, " | %" PRIu64 " | %.3f s |\n", thread->samples,
         (double)thread->weight_us / 1e6);
     p->text.changed += name.changed;
-    conv_text_release(&name);
+    pr_buffer_release(&name);
 }
 
 static void

@@ -10,7 +10,10 @@
 #include "converter/model/tally.h"
 #include "converter/target/table.h"
 
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* proto/profile.proto, field numbers */
 enum {
@@ -85,14 +88,14 @@ typedef struct proto {
     uint32_t *depth;  /* [node] */
     uint32_t *string; /* [model string] index in the table; 0: none yet */
     uint32_t n_strings;
-    conv_text message, part, name;
-    conv_text label[CONV_STATES]; /* of the present thread */
+    pr_buffer message, part, name;
+    pr_buffer label[CONV_STATES]; /* of the present thread */
     conv_tally tally;
     location_list list;
 } proto;
 
 static void
-put_field(proto *p, uint32_t field, const conv_text *message)
+put_field(proto *p, uint32_t field, const pr_buffer *message)
 {
     uint8_t head[2 * CONV_PB_VARINT_MAX];
     uint8_t *end = conv_pb_put(head, (uint64_t)field << 3 | CONV_PB_BYTES);
@@ -104,7 +107,7 @@ put_field(proto *p, uint32_t field, const conv_text *message)
 static void
 put_number(proto *p, uint32_t field, uint64_t value)
 {
-    conv_text_reset(&p->message);
+    pr_buffer_reset(&p->message);
     conv_pb_uint(&p->message, field, value);
     conv_out_write(p->job->out, p->message.at, p->message.len);
 }
@@ -114,8 +117,8 @@ put_number(proto *p, uint32_t field, uint64_t value)
 static uint32_t
 put_text(proto *p, const char *at, size_t len)
 {
-    conv_text_reset(&p->name);
-    conv_text_name(&p->name, CONV_TEXT_LINE, at, len);
+    pr_buffer_reset(&p->name);
+    pr_quote_name(&p->name, PR_QUOTE_LINE, at, len);
     put_field(p, PROFILE_STRING, &p->name);
     return p->n_strings++;
 }
@@ -173,7 +176,7 @@ put_texts(proto *p)
 static void
 put_value_type(proto *p, uint32_t field, uint32_t type, uint32_t unit)
 {
-    conv_text_reset(&p->message);
+    pr_buffer_reset(&p->message);
     conv_pb_uint(&p->message, VALUE_TYPE, type);
     conv_pb_uint(&p->message, VALUE_UNIT, unit);
     put_field(p, field, &p->message);
@@ -182,10 +185,10 @@ put_value_type(proto *p, uint32_t field, uint32_t type, uint32_t unit)
 static void
 put_comment(proto *p)
 {
-    conv_text_reset(&p->part);
-    conv_text_puts(&p->part, "time that no sample stands for: ");
-    conv_text_u64(&p->part, p->model->unobserved_us);
-    conv_text_puts(&p->part, " us of all threads");
+    pr_buffer_reset(&p->part);
+    pr_buffer_puts(&p->part, "time that no sample stands for: ");
+    pr_buffer_u64(&p->part, p->model->unobserved_us);
+    pr_buffer_puts(&p->part, " us of all threads");
     uint32_t text = put_text(p, p->part.at, p->part.len);
     put_number(p, PROFILE_COMMENT, text);
 }
@@ -209,7 +212,7 @@ put_head(proto *p)
 static void
 put_mapping(proto *p)
 {
-    conv_text_reset(&p->message);
+    pr_buffer_reset(&p->message);
     conv_pb_uint(&p->message, MAPPING_ID, 1);
     conv_pb_uint(&p->message, MAPPING_FILENAME, TEXT_PYTHON);
     conv_pb_uint(&p->message, MAPPING_HAS_FUNCTIONS, 1);
@@ -225,7 +228,7 @@ put_function(proto *p, uint32_t id)
     const conv_function *f = conv_model_function(p->model, id);
     uint32_t name = put_string(p, f->name), file = put_string(p, f->file);
     int32_t line = conv_model_line_of(p->model, id);
-    conv_text_reset(&p->message);
+    pr_buffer_reset(&p->message);
     conv_pb_uint(&p->message, FUNCTION_ID, (uint64_t)id + 1);
     conv_pb_uint(&p->message, FUNCTION_NAME, name);
     conv_pb_uint(&p->message, FUNCTION_SYSTEM_NAME, name);
@@ -241,11 +244,11 @@ put_location(proto *p, uint32_t id)
     int32_t line = p->job->level == CONV_LEVEL_LINE
                        ? frame->line
                        : conv_model_line_of(p->model, frame->function);
-    conv_text_reset(&p->part);
+    pr_buffer_reset(&p->part);
     conv_pb_uint(&p->part, LINE_FUNCTION, (uint64_t)frame->function + 1);
     if (line > 0)
         conv_pb_uint(&p->part, LINE_LINE, (uint64_t)line);
-    conv_text_reset(&p->message);
+    pr_buffer_reset(&p->message);
     conv_pb_uint(&p->message, LOCATION_ID, (uint64_t)id + 1);
     conv_pb_uint(&p->message, LOCATION_MAPPING, 1);
     conv_pb_bytes(&p->message, LOCATION_LINE, p->part.at, p->part.len);
@@ -310,7 +313,7 @@ put_sample(proto *p, const conv_tally_entry *e, pr_err *err)
         return rc;
     const location_list *l = &p->list;
     size_t n = l->path.n ? l->length.at[l->path.n - 1] : 0;
-    const conv_text *label = &p->label[e->state];
+    const pr_buffer *label = &p->label[e->state];
     uint8_t values[2 * CONV_PB_VARINT_MAX], middle[HEADS], head[HEADS];
     uint8_t *v = conv_pb_put(values, e->n);
     v = conv_pb_put(v, e->weight_us * 1000);
@@ -334,9 +337,9 @@ put_sample(proto *p, const conv_tally_entry *e, pr_err *err)
 }
 
 static void
-add_label(proto *p, conv_text *to, uint32_t key, uint32_t field, uint64_t value)
+add_label(proto *p, pr_buffer *to, uint32_t key, uint32_t field, uint64_t value)
 {
-    conv_text_reset(&p->part);
+    pr_buffer_reset(&p->part);
     conv_pb_uint(&p->part, LABEL_KEY, key);
     conv_pb_uint(&p->part, field, value);
     conv_pb_bytes(to, SAMPLE_LABEL, p->part.at, p->part.len);
@@ -345,15 +348,15 @@ add_label(proto *p, conv_text *to, uint32_t key, uint32_t field, uint64_t value)
 /* The text of a label, in the table of strings. */
 static uint32_t
 put_label_text(proto *p,
-               void (*label)(conv_text *, conv_text_rule, const conv_model *,
+               void (*label)(pr_buffer *, pr_quote, const conv_model *,
                              uint32_t),
                uint32_t id)
 {
-    conv_text name = {0};
-    label(&name, CONV_TEXT_LINE, p->model, id);
+    pr_buffer name = {0};
+    label(&name, PR_QUOTE_LINE, p->model, id);
     p->job->names_changed += name.changed;
     uint32_t text = put_text(p, name.at, name.len);
-    conv_text_release(&name);
+    pr_buffer_release(&name);
     return text;
 }
 
@@ -364,8 +367,8 @@ set_labels(proto *p, uint32_t thread)
     uint32_t text = put_label_text(p, conv_label_thread, thread);
     uint32_t owner = put_label_text(p, conv_label_process, process);
     for (uint32_t state = 0; state < CONV_STATES; state++) {
-        conv_text *label = &p->label[state];
-        conv_text_reset(label);
+        pr_buffer *label = &p->label[state];
+        pr_buffer_reset(label);
         add_label(p, label, TEXT_THREAD, LABEL_STR, text);
         add_label(p, label, TEXT_TID, LABEL_NUM, p->model->threads[thread].tid);
         add_label(p, label, TEXT_STATE, LABEL_STR, TEXT_FIRST_STATE + state);
@@ -424,10 +427,10 @@ write_pprof(conv_job *job, pr_err *err)
     pr_code rc = write_profile(&p, err);
     job->names_changed += p.name.changed;
     for (int i = 0; i < CONV_STATES; i++)
-        conv_text_release(&p.label[i]);
-    conv_text_release(&p.message);
-    conv_text_release(&p.part);
-    conv_text_release(&p.name);
+        pr_buffer_release(&p.label[i]);
+    pr_buffer_release(&p.message);
+    pr_buffer_release(&p.part);
+    pr_buffer_release(&p.name);
     conv_tally_release(&p.tally);
     pr_list_release(&p.list.path);
     pr_list_release(&p.list.length);

@@ -15,7 +15,10 @@
 #include "converter/model/source_path.h"
 #include "converter/model/stack_text.h"
 #include "converter/target/table.h"
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <pyrec/version.h>
+#include <string.h>
 
 #include <stdlib.h>
 
@@ -35,12 +38,12 @@ typedef struct scope {
 
 static void
 put_frame_number(const void *context, uint32_t position, bool outermost,
-                 conv_text *text)
+                 pr_buffer *text)
 {
     const scope *s = context;
     if (!outermost)
-        conv_text_append(text, ",", 1);
-    conv_text_u64(text, s->model->nodes[s->index.node[position]].frame);
+        pr_buffer_append(text, ",", 1);
+    pr_buffer_u64(text, s->model->nodes[s->index.node[position]].frame);
 }
 
 static void
@@ -100,7 +103,7 @@ put_stack(scope *s, uint32_t position, pr_err *err)
     pr_code rc = conv_stack_text_set(&s->trail, position, err);
     if (rc != PR_OK)
         return rc;
-    const conv_text *text = &s->trail.text;
+    const pr_buffer *text = &s->trail.text;
     conv_json_open(&s->json, '[');
     if (text->len)
         conv_json_raw(&s->json, text->at, text->len);
@@ -208,14 +211,14 @@ put_thread_weights(scope *s, const conv_thread *thread)
 static pr_code
 put_thread(scope *s, uint32_t id, pr_err *err)
 {
-    conv_text name = {0};
-    conv_label_owner(&name, CONV_TEXT_UTF8, s->model, id, ", ");
+    pr_buffer name = {0};
+    conv_label_owner(&name, PR_QUOTE_UTF8, s->model, id, ", ");
     begin_profile(s);
     conv_json_key(&s->json, "name");
     conv_json_string(&s->json, name.at, name.len);
     s->job->names_changed += name.changed;
     bool good = !name.failed;
-    conv_text_release(&name);
+    pr_buffer_release(&name);
     if (!good)
         return pr_no_memory(err);
     pr_code rc = put_thread_samples(s, &s->model->threads[id], err);

@@ -6,17 +6,21 @@
  * first.  What is narrower than NARROWEST is left blank, inside of a frame
  * that has its full width: so all that is drawn is to scale.
  */
-#include "converter/encode/escape.h"
 #include "converter/model/index.h"
 #include "converter/model/label.h"
 #include "converter/model/source_path.h"
 #include "converter/target/table.h"
 
+#include <base/array.h>
+#include <base/buffer.h>
+#include <base/hash.h>
+#include <base/quote.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     WIDTH = 1200,
@@ -45,16 +49,16 @@ typedef struct picture {
     uint64_t whole;  /* weight of all */
     box *stack;      /* to be drawn */
     size_t n_stack, cap_stack;
-    conv_text body, name;
+    pr_buffer body, name;
     uint32_t rows, too_deep;
     uint64_t too_narrow; /* weight that is not drawn */
 } picture;
 
-static void put(conv_text *, const char *, ...)
+static void put(pr_buffer *, const char *, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void
-put(conv_text *text, const char *format, ...)
+put(pr_buffer *text, const char *format, ...)
 {
     char line[512];
     va_list args;
@@ -62,7 +66,7 @@ put(conv_text *text, const char *format, ...)
     int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (n > 0)
-        conv_text_append(text, line,
+        pr_buffer_append(text, line,
                          (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
@@ -124,15 +128,15 @@ put_letters(picture *p, pr_bytes name, double x, double y, double width)
                 n--;
             while (n && ((unsigned char)name.at[n] & 0xc0) == 0x80);
     put(&p->body, "<text x=\"%.1f\" y=\"%.1f\">", x + 2, y + ROW - 5);
-    conv_escape_xml(&p->body, name.at, n);
+    pr_quote_xml(&p->body, name.at, n);
     put(&p->body, cut ? "..</text>" : "</text>");
 }
 
 static void
 begin_box(picture *p, pr_bytes title, uint64_t weight)
 {
-    conv_text_puts(&p->body, "<g><title>");
-    conv_escape_xml(&p->body, title.at, title.len);
+    pr_buffer_puts(&p->body, "<g><title>");
+    pr_quote_xml(&p->body, title.at, title.len);
     put(&p->body, "\n%.3f s, %.2f %%</title>", (double)weight / 1e6,
         100.0 * (double)weight / (double)p->whole);
 }
@@ -154,14 +158,14 @@ draw_box(picture *p, const box *b)
     pr_bytes name =
         pr_strings_get(&m->strings, conv_model_function(m, function)->name);
     double y = HEAD + (double)b->row * ROW, width = pixels(p, b->weight);
-    conv_text_reset(&p->name);
-    conv_label_frame(&p->name, CONV_TEXT_LINE, m, frame);
+    pr_buffer_reset(&p->name);
+    conv_label_frame(&p->name, PR_QUOTE_LINE, m, frame);
     begin_box(p, (pr_bytes){p->name.at, p->name.len}, b->weight);
     put_rect(p, b->x, y, width);
     put_fill(p, function);
-    conv_text_puts(&p->body, "\"/>");
+    pr_buffer_puts(&p->body, "\"/>");
     put_letters(p, name, b->x, y, width);
-    conv_text_puts(&p->body, "</g>\n");
+    pr_buffer_puts(&p->body, "</g>\n");
     if (b->row + 1 > p->rows)
         p->rows = b->row + 1;
 }
@@ -252,9 +256,9 @@ draw_group(picture *p, pr_bytes title, double *x, pr_err *err)
     }
     begin_box(p, title, root.weight);
     put_rect(p, root.x, HEAD, width);
-    conv_text_puts(&p->body, "hsl(0,0%,80%)\"/>");
+    pr_buffer_puts(&p->body, "hsl(0,0%,80%)\"/>");
     put_letters(p, title, root.x, HEAD, width);
-    conv_text_puts(&p->body, "</g>\n");
+    pr_buffer_puts(&p->body, "</g>\n");
     if (p->rows == 0)
         p->rows = 1;
     return draw_tree(p, &root, err);
@@ -277,7 +281,7 @@ compare_ranks(const void *a_rank, const void *b_rank)
 static pr_code
 draw_threads(picture *p, const rank *ranks, size_t n, pr_err *err)
 {
-    conv_text title = {0};
+    pr_buffer title = {0};
     double x = MARGIN;
     pr_code rc = PR_OK;
     size_t own = n > THREADS_MAX ? THREADS_MAX - 1 : n;
@@ -285,13 +289,13 @@ draw_threads(picture *p, const rank *ranks, size_t n, pr_err *err)
         add_thread(p, ranks[i].thread);
         if (i >= own && i + 1 < n)
             continue; /* more to come into the last group */
-        conv_text_reset(&title);
+        pr_buffer_reset(&title);
         if (i < own) {
-            conv_label_owner(&title, CONV_TEXT_LINE, p->model, ranks[i].thread,
+            conv_label_owner(&title, PR_QUOTE_LINE, p->model, ranks[i].thread,
                              ", ");
         } else {
-            conv_text_u64(&title, n - own);
-            conv_text_puts(&title, " other threads");
+            pr_buffer_u64(&title, n - own);
+            pr_buffer_puts(&title, " other threads");
         }
         rc = title.failed
                  ? pr_no_memory(err)
@@ -299,7 +303,7 @@ draw_threads(picture *p, const rank *ranks, size_t n, pr_err *err)
         memset(p->below, 0, p->index.n * sizeof *p->below);
     }
     p->job->names_changed += title.changed;
-    conv_text_release(&title);
+    pr_buffer_release(&title);
     return rc;
 }
 
@@ -326,12 +330,12 @@ draw(picture *p, pr_err *err)
 /* ---- the document ---- */
 
 static void
-put_heading(picture *p, conv_text *head)
+put_heading(picture *p, pr_buffer *head)
 {
     pr_bytes source = {p->job->source, strlen(p->job->source)};
     source = conv_path_base(source);
     put(head, "<text x=\"%d\" y=\"20\" font-size=\"15\">", MARGIN);
-    conv_escape_xml(head, source.at, source.len);
+    pr_quote_xml(head, source.at, source.len);
     put(head,
         "</text>\n<text x=\"%d\" y=\"38\">%" PRIu64
         " samples, %.3f s of all threads",
@@ -344,13 +348,13 @@ put_heading(picture *p, conv_text *head)
             NARROWEST);
     if (p->too_deep)
         put(head, "; nor are those deeper than %d", ROWS_MAX);
-    conv_text_puts(head, "</text>\n");
+    pr_buffer_puts(head, "</text>\n");
 }
 
 static void
 put_document(picture *p)
 {
-    conv_text head = {0};
+    pr_buffer head = {0};
     int height = HEAD + (int)p->rows * ROW + MARGIN;
     put(&head,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -364,7 +368,7 @@ put_document(picture *p)
     conv_out_write(p->job->out, head.at, head.len);
     conv_out_write(p->job->out, p->body.at, p->body.len);
     conv_out_puts(p->job->out, "</svg>\n");
-    conv_text_release(&head);
+    pr_buffer_release(&head);
 }
 
 static pr_code
@@ -383,8 +387,8 @@ write_svg(conv_job *job, pr_err *err)
     }
     job->names_changed += p.body.changed + p.name.changed;
     conv_index_release(&p.index);
-    conv_text_release(&p.body);
-    conv_text_release(&p.name);
+    pr_buffer_release(&p.body);
+    pr_buffer_release(&p.name);
     free(p.below);
     free(p.stack);
     return rc;
