@@ -82,6 +82,8 @@ rec_data_stack_add(rec_data_stack *s, const rec_layout *l, rec_batch *w,
         return false;
     if (l->tstate.cframe != REC_ABSENT && s->cframe)
         shot.cframe = rec_batch_add(w, s->cframe, cframe_bytes(l));
+    if (l->tstate.cframe != REC_ABSENT && s->below)
+        rec_batch_add(w, s->below + l->cframe.current_frame, 8);
     for (size_t i = 0; i < s->n_off; i++)
         rec_batch_add(w, s->off[i], l->frame.size);
     /* stale chunks come last: they are the ones that may be gone */
@@ -128,6 +130,7 @@ follow_cframe(rec_data_stack *s, const rec_layout *l, rec_batch *w,
     uint64_t below = 0;
     if (code == PR_OK)
         code = read_word(w, cframe + l->cframe.previous, &below, err);
+    s->below = below;
     if (code != PR_OK || !below)
         return code;
     return read_word(w, below + l->cframe.current_frame, &shot->outer_frame,

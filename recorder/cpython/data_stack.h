@@ -21,7 +21,8 @@ typedef struct rec_chunk {
 
 typedef struct rec_data_stack {
     uint64_t tstate;
-    uint64_t cframe;  /* 3.11, 3.12: where its cframe lay */
+    uint64_t cframe;  /* 3.11, 3.12: where its cframe lay, ... */
+    uint64_t below;   /* ... and the one below that, or 0 */
     uint32_t head;    /* bytes before the first frame of a chunk */
     rec_chunk *chunk; /* outermost first */
     size_t n_chunks, cap_chunks;

@@ -431,8 +431,24 @@ void
 rec_stack_ask(rec_walker *w, rec_stack *last, rec_batch *batch)
 {
     last->asked = false;
-    if (last->n && (last->ahead || !is_counted(w)))
+    if (last->ahead || !is_counted(w))
         ask_all(w, last, batch);
+}
+
+void
+rec_stack_foresee(rec_walker *w, rec_stack *last, rec_stack *fresh)
+{
+    if (!list_codes(w, last) || !list_codes(w, fresh) ||
+        !pr_grow(&last->code, &last->cap_codes, last->n_codes + fresh->n_codes,
+                 sizeof *last->code))
+        return;
+    begin_round(w);
+    for (size_t i = 0; i < last->n_codes; i++)
+        is_first(w, last->code[i]);
+    for (size_t i = 0; i < fresh->n_codes; i++)
+        if (is_first(w, fresh->code[i]))
+            last->code[last->n_codes++] = fresh->code[i];
+    last->ahead = true;
 }
 
 /* *ret: equal frames of `last` and of what was walked have equal code. */

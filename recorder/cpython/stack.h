@@ -73,6 +73,10 @@ pr_code rec_stack_walk(rec_walker *walker, rec_batch *batch,
                        rec_data_stack *source, const rec_walk *walk,
                        pr_err *err);
 
+/* The new stack was read but not proven: ask for its code objects, too, when the
+ * last one is asked for. */
+void rec_stack_foresee(rec_walker *walker, rec_stack *last, rec_stack *fresh);
+
 /* Decode what was walked into *fresh.  Frames that equal those of `last` at
  * their place are taken from there, once the batch has shown that their code
  * objects are the same.  *ret_keep: how many outermost frames `last` and *fresh

@@ -504,8 +504,11 @@ rec_sample_captured(rec_unwinder *u, const rec_capture *c, pr_err *err)
     pr_code code = take_stack(u, t, &r, &f, &why);
     if (rec_is_fatal(code))
         return stop(t, &why, err);
-    if (u->tick.batch->calls != calls)
+    if (u->tick.batch->calls != calls) {
+        if (code == PR_OK)
+            rec_stack_foresee(&u->program.walker, &t->stack, &u->program.fresh);
         return PR_OK;
+    }
     rec_sampled ignored;
     if (code != PR_OK)
         return look_again(u, t, code, &ignored, err);

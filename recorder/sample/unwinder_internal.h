@@ -24,7 +24,7 @@
 #define REC_NO_CPU (-1)
 
 /* Passes and rounds of one tick. */
-enum { REC_PASSES_MAX = 4 };
+enum { REC_PASSES_MAX = 16 };
 
 /* CPUs, each once. */
 typedef struct rec_cpu_list {
