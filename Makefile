@@ -231,12 +231,21 @@ run-check-long:
 	    $(SUBMAKE) fuzz T=$$t || exit 1; done) && \
 	  export PYREC_TEST_KILLS=200 PYREC_TEST_LIMIT=3600, long kills)
 
-.PHONY: bench
-bench: ## speed and size against CPython 3.15 in the same run
+# Rows go into build/bench.json; a run on a machine with other work says that it
+# is not a measurement.
+define bench
 	sh tests/setup/packages.sh build check
 	$(SUBMAKE) all bench-programs
-	sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env
-	$(PYTHON3) tests/run --build $(B) --serial --show bench
+	sh tests/setup/interpreters.sh $(1) $(B)/interpreters.env
+	rm -f $(B)/bench.rows
+	-PYREC_BENCH_JSON=$(abspath $(B)/bench.rows) $(2) $(RUN) --serial --show $(3)
+	$(PYTHON3) tests/bench/table.py $(B)/bench.rows $(B)/bench.json
+endef
+.PHONY: bench bench-quick
+bench: ## speed and size against CPython 3.15 in the same run: table and JSON
+	$(call bench,--free-threaded,,bench)
+bench-quick: ## the same in three minutes: the recorder and the converter
+	$(call bench,,PYREC_BENCH_QUICK=1 PYREC_BENCH_ROUNDS=2,bench-quick)
 
 .PHONY: fuzz
 T    ?= reader

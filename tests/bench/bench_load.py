@@ -25,42 +25,48 @@ def ticks(target, rate, *options):
 
 
 def idle_threads(version, python):
+    watch = measure.Watch()
     with live.Target(python, "many.py", IDLE, seconds=600) as target:
         taken, missed = ticks(target, 100)
-    print("%s %d idle threads at 100 Hz on %s: %d ticks, %d missed (at most 0)"
-          % ("not ok" if missed else "ok", IDLE, version, taken, missed),
-          flush=True)
+    measure.at_most("missed of %d ticks at 100 Hz, %d idle threads, on %s" %
+                    (taken + missed, IDLE, version), missed, 0, "ticks", watch)
 
 
 def sustained(version, python):
+    watch = measure.Watch()
     with live.Target(python, "work.py", "rounds", 100, seconds=600) as target:
         taken, missed = ticks(target, FAST, *REMOTE)
     measure.at_least("part of the ticks due at %d Hz on %s, remote, depth 100"
-                     % (FAST, version), taken / (taken + missed), 0.99)
+                     % (FAST, version), taken / (taken + missed), 0.99, watch)
 
 
-def unwinding(target, depth, limit):
-    theirs = float(live.succeed(
+def stock_tick(target):
+    return float(live.succeed(
         live.STOCK, os.path.join(HERE, "stock_unwind.py"), target.pid,
         SECONDS).stdout)
+
+
+def our_tick(target):
     taken = []
     spent = measure.cpu_seconds(
         lambda: taken.append(ticks(target, WITHOUT_PAUSE, *REMOTE)[0]))
-    measure.ratio("a tick without a pause, remote, depth %d" % depth,
-                  1e6 * spent / taken[0], theirs, limit, "us")
+    return 1e6 * spent / taken[0]
 
 
 def against_stock(python):
     for depth, limit in (100, 1 / 4), (500, 1 / 5):
         with live.Target(python, "work.py", "rounds", depth,
                          seconds=600) as target:
-            unwinding(target, depth, limit)
+            measure.compare("a tick without a pause, remote, depth %d" % depth,
+                            "us", lambda: our_tick(target),
+                            lambda: stock_tick(target), limit)
     with live.Target(python, "many.py", MANY, seconds=600) as target:
-        measure.ratio(
+        measure.compare(
             "processor time for one of %d threads, remote, 1 kHz" % (MANY + 1),
-            measure.cost_of_a_sample(measure.ours, target, 1000, *REMOTE),
-            measure.cost_of_a_sample(measure.stock, target, 1000, "-a"), 1 / 3,
-            "us")
+            "us", lambda: measure.cost_of_a_sample(
+                measure.ours, target, 1000, *REMOTE),
+            lambda: measure.cost_of_a_sample(
+                measure.stock, target, 1000, "-a"), 1 / 3)
 
 
 def main():

@@ -48,12 +48,12 @@ def compare(profile, rate, seconds, at_most):
     what = "%s at %d Hz for %d s" % (profile, rate, seconds)
     write(profile, rate, seconds, PLAIN)
     file, region = stock_sizes()
-    measure.ratio("file of " + what,
-                  write(profile, rate, seconds, DEFAULT)[0], file, at_most,
-                  "bytes")
-    measure.ratio("archived samples of " + what,
-                  write(profile, rate, seconds, *ARCHIVE)[1], region, 0.90,
-                  "bytes")
+    measure.compare("file of " + what, "bytes",
+                    lambda: write(profile, rate, seconds, DEFAULT)[0],
+                    lambda: file, at_most, rounds=1)
+    measure.compare("archived samples of " + what, "bytes",
+                    lambda: write(profile, rate, seconds, *ARCHIVE)[1],
+                    lambda: region, 0.90, rounds=1)
 
 
 def idle():
@@ -61,8 +61,7 @@ def idle():
     short, long = (write("idle", 1000, seconds, DEFAULT)[0]
                    for seconds in (20, 120))
     rate = (long - short) / 100
-    print("%s an idle process costs %.1f bytes a second (at most 100)" %
-          ("ok" if rate <= 100 else "not ok", rate), flush=True)
+    measure.at_most("a second of an idle process", rate, 100, "bytes")
 
 
 def main():

@@ -1,13 +1,127 @@
-"""What the benchmarks share: processor time, ratios, and how they are printed."""
+"""What the benchmarks share: processor time, ratios to CPython 3.15, and how
+they are printed.
 
+A row alternates between us and CPython, PYREC_BENCH_ROUNDS times (5), and its
+value is the median of the ratios of the rounds.  While it runs, other programs
+may use a little of the processors; when they use more, the row is skipped: it
+is not a measurement.  Each row is one line of TAP, and one of JSON in the file that
+PYREC_BENCH_JSON names.
+"""
+
+import glob
+import json
 import os
 import resource
+import statistics
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "live"))
 import live
 
 SHORT, LONG = 1, 6  # seconds; the difference is without start and end
+ROUNDS = int(os.environ.get("PYREC_BENCH_ROUNDS", 5))
+QUICK = bool(os.environ.get("PYREC_BENCH_QUICK"))
+OTHERS_AT_MOST = 0.05  # of all processors
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def busy_seconds():
+    """Of all processors since the machine started, without idle and waiting."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(
+            int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICK
+
+
+def own_seconds():
+    """Of this program and all that it started, ended or not."""
+    parents, seconds = {}, {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path) as file:
+                fields = file.read().rsplit(")", 1)[1].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        pid = int(path.split("/")[2])
+        parents[pid] = int(fields[1])
+        seconds[pid] = sum(map(int, fields[11:15])) / TICK
+    total, known = 0, {os.getpid()}
+    while known:
+        total += sum(seconds.get(pid, 0) for pid in known)
+        known = {pid for pid, parent in parents.items() if parent in known}
+    return total
+
+
+class Watch:
+    """The part of all processors that other programs use from now on."""
+
+    def __init__(self):
+        self.begin = time.monotonic(), busy_seconds(), own_seconds()
+
+    def others(self):
+        elapsed, busy, own = (
+            now - then for now, then in zip(
+                (time.monotonic(), busy_seconds(), own_seconds()), self.begin))
+        return max(0, busy - own) / (max(elapsed, 1 / TICK) * os.cpu_count())
+
+
+def report(good, text, others, **facts):
+    """One row of results: a line for the reader, one for the file."""
+    if others > OTHERS_AT_MOST:
+        print("ok %s; others %d %% # SKIP not a measurement: other programs used"
+              " the processors" % (text, 100 * others), flush=True)
+    else:
+        print("%s %s" % ("ok" if good else "not ok", text), flush=True)
+    path = os.environ.get("PYREC_BENCH_JSON")
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            json.dump(dict(facts, others=round(others, 3)), file)
+            file.write("\n")
+
+
+class Row:
+    """Our cost as a part of CPython's, round by round."""
+
+    def __init__(self, what, unit, at_most):
+        self.what, self.unit, self.at_most = what, unit, at_most
+        self.ours, self.theirs, self.others = [], [], []
+
+    def add(self, ours, theirs):
+        """What ours() measures; theirs is a function, too, or its result."""
+        watch = Watch()
+        self.theirs.append(theirs() if callable(theirs) else theirs)
+        self.ours.append(ours())
+        self.others.append(watch.others())
+
+    def end(self):
+        ratios = [a / b for a, b in zip(self.ours, self.theirs)]
+        middle = statistics.median(ratios)
+        report(middle <= self.at_most,
+               "%s: ratio %.3f (%.3f to %.3f, at most %.3g), %.3g %s, stock"
+               " %.3g" % (self.what, middle, min(ratios), max(ratios),
+                          self.at_most, statistics.median(self.ours),
+                          self.unit, statistics.median(self.theirs)),
+               statistics.median(self.others), what=self.what, unit=self.unit,
+               at_most=self.at_most, ratios=ratios, ours=self.ours,
+               theirs=self.theirs)
+
+
+def compare(what, unit, ours, theirs, at_most, rounds=ROUNDS):
+    row = Row(what, unit, at_most)
+    for _ in range(rounds):
+        row.add(ours, theirs)
+    row.end()
+
+
+def at_least(what, value, least, watch=None):
+    report(value >= least, "%s: %.3f (at least %.2f)" % (what, value, least),
+           watch.others() if watch else 0, what=what, value=value, least=least)
+
+
+def at_most(what, value, most, unit, watch=None):
+    report(value <= most, "%s: %.3g %s (at most %g)" % (what, value, unit, most),
+           watch.others() if watch else 0, what=what, value=value, most=most)
 
 
 def cpu_seconds(run):
@@ -41,20 +155,6 @@ def cost_of_a_sample(record, *arguments):
             lambda: samples.append(live.header_samples(
                 record(*arguments[:2], seconds, *arguments[2:])))))
     return 1e6 * (spent[1] - spent[0]) / (samples[1] - samples[0])
-
-
-def ratio(what, ours, theirs, at_most, unit):
-    """One line: our cost as part of theirs, and whether it is low enough."""
-    part = ours / theirs
-    print("%s %s: %.3g %s, stock %.3g: ratio %.2f (at most %.2f)" %
-          ("ok" if part <= at_most else "not ok", what, ours, unit, theirs,
-           part, at_most), flush=True)
-
-
-def at_least(what, value, least):
-    print("%s %s: %.3f (at least %.2f)" %
-          ("ok" if value >= least else "not ok", what, value, least),
-          flush=True)
 
 
 def need_stock():

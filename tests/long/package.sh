@@ -23,7 +23,9 @@ mirror=$(apt_mirror)
 # in_root COMMAND: by a shell in $root, with a /proc.
 in_root() {
     unshare --mount --pid --fork sh -c '
-        mount -t proc proc "$1/proc" && exec chroot "$1" sh -euc "$2"' sh \
+        mount -t proc proc "$1/proc" &&
+            exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+                DEBIAN_FRONTEND=noninteractive chroot "$1" sh -euc "$2"' sh \
         "$root" "$1"
 }
 
@@ -49,7 +51,7 @@ try_suite() {
         >>"$suite.log" 2>&1
     result $? "$suite: the packages are installed"
     in_root 'python3 /src/tests/demo/shop.py 60 & app=$!
-        until pyrec --check $app; do sleep 0.1; done
+        until pyrec --check $app || ! kill -0 $app; do sleep 0.1; done
         pyrec -q -p $app -o /src/run.bin -d 1 && kill $app
         pyquery /src/run.bin "top 5"'
     result $? "$suite: the installed programs record and answer"
