@@ -139,7 +139,9 @@ enum {
     OPTION_TASKS,
     OPTION_GC,
     OPTION_JSON,
-    OPTION_FSYNC
+    OPTION_FSYNC,
+    OPTION_WAIT,
+    OPTION_NO_COMMAND_LINE
 };
 
 static const struct option long_options[] = {
@@ -172,19 +174,23 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
     {"children", no_argument, NULL, OPTION_CHILDREN},
     {"fsync", no_argument, NULL, OPTION_FSYNC},
+    {"wait", no_argument, NULL, OPTION_WAIT},
+    {"no-command-line", no_argument, NULL, OPTION_NO_COMMAND_LINE},
     {"version", no_argument, NULL, 'V'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0}};
 
 static const char help[] =
-    "usage: pyrec -p PID -o FILE [options]\n"
-    "       pyrec -o FILE [options] -- COMMAND [argument ...]\n"
+    "usage: pyrec [options] -- COMMAND [argument ...]\n"
+    "       pyrec [options] -p PID\n"
     "       pyrec --dump | --tasks | --gc [--json] -p PID\n"
     "       pyrec --check PID\n"
     "Record a running CPython (3.11 to 3.15) into a profile.\n"
     "\n"
     "  -p, --pid PID         the process to record\n"
-    "  -o, --output FILE     where the profile goes\n"
+    "  -o, --output FILE     the profile (default: "
+    "pyrec-NAME-PID-TIME.bin)\n"
+    "      --wait            wait until the process is a Python\n"
     "  -r, --rate RATE       samples a second: 100, 1khz, 10k "
     "(default 1khz)\n"
     "  -d, --duration TIME   0.5, 10s, 2m (default: until the target "
@@ -223,6 +229,7 @@ static const char help[] =
     "      --realtime        SCHED_FIFO for the sampler\n"
     "      --fsync           let the file survive a power cut\n"
     "      --label KEY=VALUE kept in the file; may be repeated\n"
+    "      --no-command-line keep no command line in the file\n"
     "\n"
     "      --dump            print the stacks of all threads once\n"
     "      --tasks           print all asyncio tasks once, and who "
@@ -354,14 +361,17 @@ typedef struct flag {
     size_t offset; /* of a bool in rec_options */
 } flag;
 
-static const flag flags[] = {{'f', offsetof(rec_options, force)},
-                             {'q', offsetof(rec_options, quiet)},
-                             {OPTION_REALTIME, offsetof(rec_options, realtime)},
-                             {OPTION_STATS, offsetof(rec_options, stats)},
-                             {OPTION_DEBUG, offsetof(rec_options, debug)},
-                             {OPTION_JSON, offsetof(rec_options, json)},
-                             {OPTION_CHILDREN, offsetof(rec_options, children)},
-                             {OPTION_FSYNC, offsetof(rec_options, fsync)}};
+static const flag flags[] = {
+    {'f', offsetof(rec_options, force)},
+    {'q', offsetof(rec_options, quiet)},
+    {OPTION_REALTIME, offsetof(rec_options, realtime)},
+    {OPTION_STATS, offsetof(rec_options, stats)},
+    {OPTION_DEBUG, offsetof(rec_options, debug)},
+    {OPTION_JSON, offsetof(rec_options, json)},
+    {OPTION_CHILDREN, offsetof(rec_options, children)},
+    {OPTION_FSYNC, offsetof(rec_options, fsync)},
+    {OPTION_WAIT, offsetof(rec_options, wait)},
+    {OPTION_NO_COMMAND_LINE, offsetof(rec_options, no_command_line)}};
 
 static bool
 take_flag(rec_options *o, int option)
@@ -439,9 +449,7 @@ check_complete(const rec_options *o, pr_err *err)
         PR_FAIL(err, PR_USAGE, "no process given");
     else if (o->pid && o->command)
         PR_FAIL(err, PR_USAGE, "both a process and a command given");
-    else if (!needs_pid && !o->output)
-        PR_FAIL(err, PR_USAGE, "no output given");
-    else if (!needs_pid && strcmp(o->output, "-") == 0) {
+    else if (!needs_pid && o->output && strcmp(o->output, "-") == 0) {
         PR_FAIL(err, PR_USAGE, "a recording cannot go to a pipe");
         pr_err_hint(err, "give a file name; './-' is a file of that name");
     } else if (!needs_pid && o->json) {
@@ -501,7 +509,7 @@ rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
     }
     if (optind < argc)
         ret->command = argv + optind;
-    join_line(ret, argv, optind);
+    join_line(ret, argv, optind - (ret->command != NULL));
     return check_complete(ret, err);
 }
 

@@ -4,6 +4,7 @@
 #ifndef RECORDER_OPTIONS_H
 #define RECORDER_OPTIONS_H
 
+#include "recorder/metadata.h"
 #include <pyrec/unwinder.h>
 #include <stdbool.h>
 
@@ -18,22 +19,19 @@ typedef enum rec_action {
     REC_ACTION_VERSION
 } rec_action;
 
-typedef struct rec_label {
-    const char *key; /* not terminated: key_len bytes */
-    size_t key_len;
-    const char *value;
-} rec_label;
-
 typedef struct rec_options {
     rec_action action;
-    pid_t pid; /* 0: none given */
-    const char *output;
+    pid_t pid;          /* 0: none given */
+    const char *output; /* NULL: a name made of the process and the time */
     uint64_t period_ns;
     uint64_t duration_ns; /* 0: until the target ends */
     uint64_t gc_every_ns; /* 0: once */
+    double overhead; /* the share of time that recording may cost; 0: any */
     bool force, fsync, quiet, stats, debug, realtime, children, json;
-    char **command; /* to be started and recorded; argv's, or NULL */
-    char line[512]; /* the options as given, for the file */
+    bool wait;            /* for the process to become a Python */
+    bool no_command_line; /* leave out what may hold secrets */
+    char **command;       /* to be started and recorded; argv's, or NULL */
+    char line[512];       /* the options as given, for the file */
     rec_unwinder_opts unwinder;
     rec_label *label; /* owned; keys and values are argv's */
     size_t n_labels;

@@ -60,8 +60,9 @@ typedef struct queue {
     sem_t work;
     pthread_t encoder;
     bool started;
-    bool aborting; /* the encoder's: abort was the last message */
-    pr_sink *out;  /* the encoder's */
+    atomic_bool ending; /* without a last message */
+    bool aborting;      /* the encoder's: abort was the last message */
+    pr_sink *out;       /* the encoder's */
     rec_queue_idle idle;
     pr_err error;    /* the encoder's, until it ended */
     uint64_t *times; /* the encoder's: the samples of one delta */
@@ -105,13 +106,15 @@ sleep_ms(long ms)
     nanosleep(&t, NULL);
 }
 
+/* The encoder's error is complete before `failed` says so: the producer's is
+ * the output's own, not an effect of it. */
 static pr_code
 check_failed(const queue *q, pr_err *err)
 {
     pr_code code = (pr_code)atomic_load(&q->failed);
-    if (code == PR_OK)
-        return PR_OK;
-    return PR_FAIL(err, code, "the output failed");
+    if (code != PR_OK && err && err->code == PR_OK)
+        *err = q->error;
+    return code;
 }
 
 static pr_code
@@ -589,7 +592,7 @@ encode(void *argument)
 {
     queue *q = argument;
     bool more = true;
-    while (more) {
+    while (more && !atomic_load(&q->ending)) {
         if (atomic_load(&q->head) == atomic_load(&q->tail))
             wait_for_work(q);
         while (more && atomic_load(&q->head) != atomic_load(&q->tail))
@@ -630,6 +633,21 @@ end(queue *q, message_kind kind, pr_err *err)
     if (code != PR_OK && err && err->code == PR_OK)
         *err = q->error;
     release(q);
+    return code;
+}
+
+pr_code
+rec_queue_end(pr_sink *sink, pr_err *err)
+{
+    queue *q = queue_of(sink);
+    atomic_store(&q->ending, true);
+    sem_post(&q->work);
+    pthread_join(q->encoder, NULL);
+    pr_code code = (pr_code)atomic_load(&q->failed);
+    if (code == PR_OK)
+        atomic_store(&q->failed, (int)PR_INTERNAL);
+    else if (err && err->code == PR_OK)
+        *err = q->error;
     return code;
 }
 

@@ -37,6 +37,10 @@ pr_code rec_queue_start(pr_sink *queue, pr_sink *out, rec_queue_idle idle,
 size_t rec_queue_free(const pr_sink *queue);
 size_t rec_queue_size(const pr_sink *queue);
 
+/* The producer does not answer: finish() the output with what it has put so far
+ * and wait for that.  The ring stays, since the producer may come back to it. */
+pr_code rec_queue_end(pr_sink *queue, pr_err *err);
+
 pr_code rec_queue_tick(pr_sink *queue, uint64_t now_us, pr_err *err);
 
 #endif

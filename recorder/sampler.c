@@ -9,6 +9,7 @@
 
 #include <base/hash.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -73,7 +74,8 @@ typedef struct seat {
     int cpu; /* REC_NO_CPU: anywhere */
     pthread_t thread;
     sem_t baton;
-    bool made, broken;
+    atomic_bool made; /* its thread is there */
+    bool broken;
 } seat;
 
 struct rec_sampler {
@@ -606,6 +608,52 @@ void
 rec_sampler_stop(rec_sampler *s)
 {
     atomic_store(&s->stop, true);
+}
+
+bool
+rec_sampler_has_ended(const rec_sampler *s, int wait_ms)
+{
+    struct pollfd p = {s->event_fd, POLLIN, 0};
+    return poll(&p, 1, wait_ms) > 0;
+}
+
+uint64_t
+rec_sampler_cpu_ns(const rec_sampler *s)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i <= s->n_cpus; i++) {
+        clockid_t clock;
+        if (atomic_load(&s->seat[i].made) &&
+            pthread_getcpuclockid(s->seat[i].thread, &clock) == 0)
+            sum += rec_clock_ns(clock);
+    }
+    return sum;
+}
+
+/* "fifo" is better than "nslice", and so on. */
+static int
+rank_of(const char *policy)
+{
+    static const char *const order[] = {"fifo", "nslice", "slice", "other"};
+    int rank = 0;
+    while (rank < 3 && strcmp(order[rank], policy) != 0)
+        rank++;
+    return rank;
+}
+
+void
+rec_sampler_report_add(rec_sampler_report *sum, const rec_sampler_report *r)
+{
+    if (r->policy &&
+        (!sum->policy || rank_of(r->policy) > rank_of(sum->policy)))
+        sum->policy = r->policy;
+    sum->strayed = sum->strayed || r->strayed;
+    sum->polled = sum->polled || r->polled;
+    sum->cpu_ns += r->cpu_ns;
+    sum->gaps.n += r->gaps.n;
+    sum->gaps.ns += r->gaps.ns;
+    sum->stood.n += r->stood.n;
+    sum->stood.ns += r->stood.ns;
 }
 
 static bool

@@ -62,6 +62,12 @@ int rec_sampler_fd(const rec_sampler *sampler);
 /* Ask it to end. */
 void rec_sampler_stop(rec_sampler *sampler);
 
+/* Has it ended?  Waits for that at most so long. */
+bool rec_sampler_has_ended(const rec_sampler *sampler, int wait_ms);
+
+/* CPU time that its threads used so far. */
+uint64_t rec_sampler_cpu_ns(const rec_sampler *sampler);
+
 typedef struct rec_sampler_report {
     const char *policy; /* how its threads were scheduled: "nslice", "slice",
                          * "fifo", "other" */
@@ -72,6 +78,11 @@ typedef struct rec_sampler_report {
     rec_spans gaps;     /* nothing could be sampled */
     rec_spans stood;    /* the target or the machine stood still */
 } rec_sampler_report;
+
+/* Add the report of another sampler: its times, its gaps, and the worse of the
+ * two in all that has an order. */
+void rec_sampler_report_add(rec_sampler_report *sum,
+                            const rec_sampler_report *report);
 
 /* Wait for its end and free it.  PR_OK: the duration is over or it was
  * stopped; PR_NO_PROCESS: the target ended; else why it failed.  *ret is

@@ -1,10 +1,14 @@
 /*
- * summary.c - one line for each thing a reader of the profile must know.
+ * summary.c - three lines, and the details (summary.h).
  */
 #include "recorder/summary.h"
 
+#include "recorder/counters.h"
+
 #include <inttypes.h>
 #include <string.h>
+
+/* ---- how far to trust it ---- */
 
 /* Without the right to a better one (spec/sampling.md, "Policy"). */
 static bool
@@ -13,124 +17,251 @@ is_weak(const char *policy)
     return strcmp(policy, "slice") == 0 || strcmp(policy, "other") == 0;
 }
 
+static double
+missed_percent(const rec_report *t)
+{
+    return rec_percent(t->missed, t->missed + t->ticks);
+}
+
+static double
+lost_percent(const rec_report *t)
+{
+    return rec_percent(t->lost, t->lost + rec_report_samples(t));
+}
+
+/* Stacks of tasks and those read from another CPU are never proven. */
+static double
+unproven_percent(const rec_report *t)
+{
+    return rec_percent(t->unproven, t->lost + rec_report_samples(t));
+}
+
+static bool
+expects_proofs(const rec_options *options)
+{
+    return options->unwinder.strategy != REC_REMOTE &&
+           options->unwinder.async_mode == REC_ASYNC_OFF;
+}
+
+/* The share of the targets' time that the sampler took at most: less, if they
+ * were asleep anyway. */
+static double
+cost_percent(const rec_summary *s)
+{
+    const rec_report *t = s->report;
+    bool elsewhere = !t->colocated || (t->sampler.strayed && t->proven == 0);
+    return elsewhere ? 0 : rec_percent(t->sampler.cpu_ns, s->wall_ns);
+}
+
 static const char *
 why_missed(const rec_report *t, const rec_options *options)
 {
     uint64_t in_gaps = t->sampler.gaps.ns / options->period_ns;
     uint64_t others = t->missed > in_gaps ? t->missed - in_gaps : 0;
     if (t->missed_queue)
-        return ", writing was too slow (a lower --rate helps)";
+        return ": writing was too slow (a lower --rate helps)";
     if (rec_percent(others, t->missed + t->ticks) <= 1 || options->realtime)
         return "";
     if (t->sampler.polled)
-        return ", its CPU was busy (a lower --rate helps)";
+        return ": its CPU was busy (a lower --rate helps)";
     return is_weak(t->sampler.policy)
-               ? ", its CPU was busy (--realtime with CAP_SYS_NICE helps)"
-               : ", its CPU was busy (--realtime helps)";
+               ? ": its CPU was busy (--realtime with CAP_SYS_NICE helps)"
+               : ": its CPU was busy (--realtime helps)";
 }
 
-/* Spans of time in which there are no samples, or nothing but equal ones. */
-static void
-print_spans(FILE *to, const rec_report *t)
+static const char *
+why_unproven(const rec_report *t, const rec_options *options)
 {
-    const rec_spans *gaps = &t->sampler.gaps, *stood = &t->sampler.stood;
-    if (gaps->n)
-        fprintf(to,
-                "pyrec: warning: nothing could be sampled for %.1f s in all, "
-                "%" PRIu64 " time%s\n",
-                (double)gaps->ns / 1e9, gaps->n, gaps->n == 1 ? "" : "s");
-    if (stood->n)
-        fprintf(to,
-                "pyrec: the target or the machine stood still for %.1f s in "
-                "all, %" PRIu64 " time%s\n",
-                (double)stood->ns / 1e9, stood->n, stood->n == 1 ? "" : "s");
+    if (options->unwinder.strategy == REC_REMOTE)
+        return ": --strategy remote proves no sample";
+    if (options->unwinder.async_mode != REC_ASYNC_OFF)
+        return ": no stack of a task is proven";
+    if (t->sampler.strayed)
+        return ": a CPU of the target is not ours to run on (run pyrec where "
+               "the target may)";
+    return "";
 }
 
-/* That stacks of tasks and those from another CPU are not proven is no news. */
+/* ---- the three lines ---- */
+
 static void
-print_doubts(FILE *to, const rec_report *t, const rec_unwinder_opts *how)
+print_warnings(FILE *to, const rec_summary *s, const rec_options *options)
 {
-    bool remote = how->strategy == REC_REMOTE;
-    bool expected = remote || how->async_mode != REC_ASYNC_OFF;
-    double doubtful = rec_percent(t->lost + (expected ? 0 : t->unproven),
-                                  t->lost + rec_report_samples(t));
-    if (remote)
-        fputs("pyrec: warning: --strategy remote proves no sample: shares may "
-              "be biased\n",
+    const rec_report *t = s->report;
+    double missed = missed_percent(t), lost = lost_percent(t);
+    double unproven = expects_proofs(options) ? unproven_percent(t) : 0;
+    double cost = cost_percent(s);
+    if (missed > REC_SUMMARY_BAD_PERCENT)
+        fprintf(to,
+                "pyrec: warning: a bad recording: %.1f %% of the ticks were "
+                "missed%s\n",
+                missed, why_missed(t, options));
+    if (lost + unproven > REC_SUMMARY_BAD_PERCENT)
+        fprintf(to,
+                "pyrec: warning: a bad recording: %.1f %% of the samples are "
+                "lost or unproven, shares may be biased%s\n",
+                lost + unproven, why_unproven(t, options));
+    if (t->hung)
+        fputs("pyrec: warning: the kernel held the sampler in a read of the "
+              "target: the end of the recording is missing\n",
               to);
-    if (doubtful > 1)
+    if (cost > REC_SUMMARY_BAD_PERCENT && !options->overhead)
         fprintf(to,
-                "pyrec: warning: %.1f %% of the samples are lost%s: shares "
-                "may be biased\n",
-                doubtful, expected ? "" : " or not proven");
+                "pyrec: warning: the recording cost up to %.1f %% of the time "
+                "(--overhead 1%% bounds that)\n",
+                cost);
 }
 
 static void
-print_losses(FILE *to, const rec_report *t, const rec_options *options)
+print_size(FILE *to, uint64_t bytes)
 {
-    if (t->missed)
-        fprintf(to, "pyrec: %" PRIu64 " ticks missed (%.2f %%)%s\n", t->missed,
-                rec_percent(t->missed, t->missed + t->ticks),
-                why_missed(t, options));
-    print_spans(to, t);
-    if (t->truncated)
-        fprintf(to,
-                "pyrec: %" PRIu64 " stacks cut at the limit of depth "
-                "(--max-depth)\n",
-                t->truncated);
-    if (t->degraded)
-        fprintf(to,
-                "pyrec: %" PRIu64 " frames without their name or line: it "
-                "could not be read\n",
-                t->degraded);
-    if (t->gc_lost)
-        fprintf(to,
-                "pyrec: %" PRIu64 " collections were overwritten before they "
-                "were read\n",
-                t->gc_lost);
-    print_doubts(to, t, &options->unwinder);
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t i = 0;
+    while (value >= 1000 && i + 1 < sizeof units / sizeof *units) {
+        value /= 1000;
+        i++;
+    }
+    fprintf(to, i ? "%.1f %s" : "%.0f %s", value,
+            bytes == 1 ? "byte" : units[i]);
 }
 
-/* Where and how the sampler ran, if that is not what it should be. */
+static const char *
+plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void
+print_recorded(FILE *to, const rec_summary *s)
+{
+    uint64_t samples = rec_report_samples(s->report);
+    fprintf(to, "pyrec: %" PRIu64 " sample%s of ", samples, plural(samples));
+    if (s->files == 1)
+        fprintf(to, "process %d", (int)s->pid);
+    else
+        fprintf(to, "%" PRIu64 " processes", s->files);
+    fprintf(to, " in %.1f s, ", (double)s->report->wall_ns / 1e9);
+    print_size(to, s->report->written.file_bytes);
+    fprintf(to, " in %s", s->output);
+    if (s->files > 1)
+        fprintf(to, " and %" PRIu64 " file%s %s", s->files - 1,
+                plural(s->files - 1), s->pattern);
+    if (s->children)
+        fprintf(to,
+                "; %" PRIu64 " child%s seen, %" PRIu64
+                " gone before pyrec could record %s",
+                s->children->seen, s->children->seen == 1 ? "" : "ren", s->gone,
+                s->gone == 1 ? "it" : "them");
+    fputs("\n", to);
+}
+
+/* Shares that are not 0. */
+static void
+print_share(FILE *to, double percent, const char *words, const char *why)
+{
+    if (percent > 0)
+        fprintf(to, ", %.1f %% %s%s", percent, words, percent > 1 ? why : "");
+}
+
+/* Time without samples, or with nothing but equal ones. */
+static void
+print_span(FILE *to, const rec_spans *spans, const char *words)
+{
+    if (spans->n)
+        fprintf(to, "; %s for %.1f s, %" PRIu64 " time%s", words,
+                (double)spans->ns / 1e9, spans->n, plural(spans->n));
+}
+
+static void
+print_trust(FILE *to, const rec_summary *s, const rec_options *options)
+{
+    const rec_report *t = s->report;
+    uint64_t proven = t->proven + t->sleeping + t->stopped;
+    fprintf(to, "pyrec: %.1f %% proven",
+            rec_percent(proven, t->lost + rec_report_samples(t)));
+    print_share(to, unproven_percent(t), "unproven", why_unproven(t, options));
+    print_share(to, lost_percent(t), "lost", "");
+    print_share(to, missed_percent(t), "of the ticks missed",
+                why_missed(t, options));
+    print_span(to, &t->sampler.gaps, "nothing could be sampled");
+    print_span(to, &t->sampler.stood, "stopped, frozen or suspended");
+    double cost = cost_percent(s);
+    if (cost > 0)
+        fprintf(to, "; slowed down by at most %.1f %%%s\n", cost,
+                s->files > 1 ? " in all" : "");
+    else
+        fputs("; hardly slowed down\n", to);
+}
+
+static void
+print_next(FILE *to, const rec_summary *s)
+{
+    if (s->files == 1)
+        fprintf(to, "pyrec: next: pyquery %s \"top 20 by self\"\n", s->output);
+    else
+        fprintf(to, "pyrec: next: pyconv %s %s --to sqlite -o all.db\n",
+                s->output, s->pattern);
+}
+
+/* ---- the details ---- */
+
+static void
+print_count(FILE *to, uint64_t n, const char *one, const char *many,
+            const char *what)
+{
+    if (n)
+        fprintf(to, "pyrec: %" PRIu64 " %s %s\n", n, n == 1 ? one : many, what);
+}
+
+static void
+print_losses(FILE *to, const rec_report *t)
+{
+    print_count(to, t->missed, "tick", "ticks", "missed");
+    print_count(to, t->truncated, "stack", "stacks",
+                "cut at the limit of depth (--max-depth)");
+    print_count(to, t->degraded, "frame", "frames",
+                "without name or line, which could not be read");
+    print_count(to, t->gc_lost, "collection", "collections",
+                "overwritten before they were read");
+}
+
+/* Where and how the sampler ran. */
 static void
 print_place(FILE *to, const rec_report *t, const rec_options *options)
 {
+    fprintf(to, "pyrec: sampler policy %s%s\n", t->sampler.policy,
+            t->sampler.polled
+                ? ", polling: the period is too short to sleep through"
+                : "");
     if (t->sampler.strayed)
         fputs("pyrec: a CPU of the target is not ours to run on: sampled from "
-              "another one (taskset, cpuset: run pyrec where the target may)\n",
+              "another one\n",
               to);
     if (options->realtime && !t->sampler.polled &&
         strcmp(t->sampler.policy, "fifo") != 0)
-        fprintf(to,
-                "pyrec: warning: --realtime is not permitted here (it needs "
-                "CAP_SYS_NICE), policy %s\n",
-                t->sampler.policy);
+        fputs("pyrec: --realtime is not permitted here (it needs "
+              "CAP_SYS_NICE)\n",
+              to);
     if (is_weak(t->sampler.policy) && t->proven)
-        fprintf(to,
-                "pyrec: policy %s: calls that read a thread's clock may get "
-                "too many samples (CAP_SYS_NICE avoids it)\n",
-                t->sampler.policy);
+        fputs("pyrec: calls that read a thread's clock may get too many "
+              "samples (CAP_SYS_NICE avoids it)\n",
+              to);
 }
 
-/* What the sampler took from the CPU of the target is the most that the target
- * was slowed down by: less, if it had slept anyway. */
 static void
-print_cost(FILE *to, const rec_report *t)
+print_children(FILE *to, const rec_descendants_report *r)
 {
-    double cpu = rec_percent(t->sampler.cpu_ns, t->wall_ns);
-    if (t->colocated && !(t->sampler.strayed && t->proven == 0))
+    if (!r->told)
         fprintf(to,
-                "pyrec: the target was slowed down by at most about %.1f %% "
-                "(sampler on its CPU, policy %s)\n",
-                cpu, t->sampler.policy);
-    else
+                "pyrec: children that lived less than %d ms may be unseen: "
+                "root outside of containers sees every one\n",
+                r->blind_ms);
+    if (r->overruns)
         fprintf(to,
-                "pyrec: the target was hardly slowed down (sampler %.1f %% of "
-                "another CPU%s)\n",
-                cpu,
-                t->sampler.polled ? ", polling: the period is too short to "
-                                    "sleep"
-                                  : "");
+                "pyrec: %" PRIu64 " time%s, more processes started than the "
+                "kernel could report: children may be unseen\n",
+                r->overruns, plural(r->overruns));
 }
 
 static void
@@ -143,42 +274,28 @@ print_counters(FILE *to, const rec_stats *stats)
         fprintf(to, "  %-38s %s\n", name, value);
 }
 
-void
-rec_summary_print(FILE *to, const rec_report *r, const rec_options *options,
-                  pid_t pid, const char *output)
+static void
+print_details(FILE *to, const rec_summary *s, const rec_options *options)
 {
-    fprintf(to,
-            "pyrec: %" PRIu64 " samples of process %d in %.1f s, %" PRIu64
-            " bytes in %s\n",
-            rec_report_samples(r), (int)pid, (double)r->wall_ns / 1e9,
-            r->written.file_bytes, output);
+    const rec_report *t = s->report;
     fprintf(to,
             "pyrec: proven %" PRIu64 ", unchanged or asleep %" PRIu64
-            ", stopped %" PRIu64 ", not proven %" PRIu64 ", lost %" PRIu64 "\n",
-            r->proven, r->sleeping, r->stopped, r->unproven, r->lost);
-    print_place(to, r, options);
-    print_cost(to, r);
-    print_losses(to, r, options);
-    if (options->stats)
-        print_counters(to, &r->stats);
+            ", stopped %" PRIu64 ", unproven %" PRIu64 ", lost %" PRIu64 "\n",
+            t->proven, t->sleeping, t->stopped, t->unproven, t->lost);
+    print_place(to, t, options);
+    print_losses(to, t);
+    if (s->children)
+        print_children(to, s->children);
+    print_counters(to, &t->stats);
 }
 
 void
-rec_summary_print_children(FILE *to, const rec_descendants_report *r,
-                           uint64_t recorded, uint64_t gone)
+rec_summary_print(FILE *to, const rec_summary *s, const rec_options *options)
 {
-    fprintf(to,
-            "pyrec: %" PRIu64 " children seen, %" PRIu64 " recorded, %" PRIu64
-            " gone before they could be\n",
-            r->seen, recorded, gone);
-    if (!r->told)
-        fprintf(to,
-                "pyrec: children that lived less than %d ms may be unseen: "
-                "root outside of containers is told of every one\n",
-                r->blind_ms);
-    if (r->overruns)
-        fprintf(to,
-                "pyrec: warning: %" PRIu64 " times, more processes were "
-                "started than could be told: children may be unseen\n",
-                r->overruns);
+    print_warnings(to, s, options);
+    print_recorded(to, s);
+    print_trust(to, s, options);
+    print_next(to, s);
+    if (options->stats)
+        print_details(to, s, options);
 }

@@ -16,19 +16,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A profile names files and functions, and holds command lines: it is for its
+ * owner. */
 static int
 create(const char *path)
 {
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* The name is taken: by what, and may it go? */
+/* The name is taken: by what, and may it go?  Nothing is done through a
+ * symbolic link, so that nobody who can make one chooses the file that is lost
+ * (and /dev/stdout stays). */
 static pr_code
 make_way(const char *path, bool force, pr_err *err)
 {
     struct stat st;
-    if (stat(path, &st) != 0)
+    if (lstat(path, &st) != 0)
         return pr_fail_to_create(path, errno, err);
+    if (S_ISLNK(st.st_mode)) {
+        PR_FAIL(err, PR_USAGE, "'%s' is a symbolic link", path);
+        pr_err_hint(err, "remove it, or name the file that it leads to");
+        return PR_USAGE;
+    }
     if (!S_ISREG(st.st_mode)) {
         PR_FAIL(err, PR_USAGE, "'%s' is not a regular file", path);
         pr_err_hint(err, "a profile is completed at its beginning when it "
@@ -45,32 +54,27 @@ make_way(const char *path, bool force, pr_err *err)
     return PR_OK;
 }
 
-/* A symbolic link stays and its end is replaced: /dev/stdout is one. */
 static pr_code
 replace(const char *path, bool force, int *ret_fd, pr_err *err)
 {
-    char *real = realpath(path, NULL);
-    pr_code rc = make_way(real ? real : path, force, err);
+    pr_code rc = make_way(path, force, err);
     int fd = -1;
-    if (rc == PR_OK && (fd = create(real ? real : path)) < 0)
+    if (rc == PR_OK && (fd = create(path)) < 0)
         rc = pr_fail_to_create(path, errno, err);
-    free(real);
     if (rc == PR_OK)
         *ret_fd = fd;
     return rc;
 }
 
-/* Take away what was created: not the link that led there, nor a file that
- * somebody else has put in its place. */
+/* Take away what was created: not a file that somebody else has put in its
+ * place. */
 static void
 remove_file(int fd, const char *path)
 {
     struct stat ours, there;
-    char *real = realpath(path, NULL);
-    if (real && fstat(fd, &ours) == 0 && stat(real, &there) == 0 &&
+    if (fstat(fd, &ours) == 0 && lstat(path, &there) == 0 &&
         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
-        unlink(real);
-    free(real);
+        unlink(path);
 }
 
 /* The new name itself must survive a power cut as well. */

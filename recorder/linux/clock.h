@@ -10,7 +10,7 @@
 static inline uint64_t
 rec_clock_ns(clockid_t clock)
 {
-    struct timespec t;
+    struct timespec t = {0};
     clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }

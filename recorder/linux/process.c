@@ -3,6 +3,7 @@
  */
 #include "recorder/linux/process.h"
 
+#include "recorder/linux/clock.h"
 #include "recorder/linux/memory.h"
 #include "recorder/linux/procfs.h"
 #include <errno.h>
@@ -243,6 +244,77 @@ rec_process_renew(rec_process *process, pr_err *err)
     if (code == PR_OK)
         memcpy(process->auxv_random, random, sizeof random);
     return code;
+}
+
+/* ---- a process among others ---- */
+
+/* Boot and pid namespace; empty if one is not known. */
+static void
+read_scope(pid_t pid, char *to, size_t size)
+{
+    char path[48], boot[48], space[32];
+    size_t len;
+    to[0] = '\0';
+    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+    ssize_t n = readlink(path, space, sizeof space - 1);
+    if (n <= 0 || !rec_procfs_read("/proc/sys/kernel/random/boot_id", boot,
+                                   sizeof boot, &len))
+        return;
+    space[n] = '\0';
+    snprintf(to, size, "%.*s/%s", (int)strcspn(boot, "\n"), boot, space);
+}
+
+/* Field 22 of stat counts clock ticks since the boot. */
+static uint64_t
+start_of(const rec_stat *stat)
+{
+    uint64_t per_s = (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t boot_us = (rec_clock_ns(CLOCK_REALTIME) -
+                        rec_clock_ns(CLOCK_BOOTTIME)) /
+                       1000;
+    return boot_us + stat->start_time * (1000000 / per_s);
+}
+
+static uint64_t
+inner_pid(pid_t pid)
+{
+    char status[PROC_TEXT];
+    uint64_t inner = 0;
+    if (rec_procfs_of(pid, "status", status, sizeof status, NULL))
+        namespace_ids(status, &inner);
+    return inner;
+}
+
+void
+rec_process_facts_read(pid_t pid, rec_process_facts *ret)
+{
+    rec_process_facts f = {.inner_pid = inner_pid(pid)};
+    rec_stat stat;
+    if (!f.inner_pid)
+        f.inner_pid = (uint64_t)pid;
+    read_scope(pid, f.scope, sizeof f.scope);
+    if (rec_stat_read(pid, 0, &stat)) {
+        char scope[sizeof f.scope];
+        f.start_us = start_of(&stat);
+        read_scope(stat.parent, scope, sizeof scope);
+        if (stat.parent && scope[0] && strcmp(scope, f.scope) == 0)
+            f.inner_parent = inner_pid(stat.parent);
+    }
+    *ret = f;
+}
+
+uint64_t
+rec_process_print(pid_t pid)
+{
+    static const char *const names[] = {"statm", "schedstat", "auxv"};
+    char text[PROC_TEXT];
+    uint64_t print = 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t len = 0;
+        rec_procfs_of(pid, names[i], text, sizeof text, &len);
+        print = pr_hash_seeded(text, len, print);
+    }
+    return print | 1;
 }
 
 /* ---- threads ---- */

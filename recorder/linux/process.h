@@ -44,6 +44,23 @@ pr_code rec_process_renew(rec_process *process, pr_err *err);
  * process has ended. */
 pid_t rec_process_task(pid_t pid);
 
+/* Where a process stands among others. */
+typedef struct rec_process_facts {
+    uint64_t inner_pid;    /* in its own pid namespace */
+    uint64_t inner_parent; /* of its parent in the same; 0: another namespace */
+    uint64_t start_us;     /* wall clock, since 1970; 0: not known */
+    char scope[80];        /* boot and pid namespace: pids of processes with an
+                            * equal scope come from one numbering */
+} rec_process_facts;
+
+/* A number that changes when the process executes a program, maps something, or
+ * its first thread runs: equal numbers say that it did nothing meanwhile.
+ * Never 0. */
+uint64_t rec_process_print(pid_t pid);
+
+/* Never fails: what is not known is 0 or empty, and the pid is ours. */
+void rec_process_facts_read(pid_t pid, rec_process_facts *ret);
+
 /* Say in *err why the memory of pid may not be read and what to do: uid,
  * capability, Yama level, not dumpable, seccomp, already traced.
  * Returns PR_DENIED, or PR_NO_PROCESS if it has ended. */

@@ -89,7 +89,7 @@ class Suspension:
                mark, (self.begin, self.seen))
         expect(self.seen_again <= mark[1] <= self.end, "%s ends beyond %s",
                mark, (self.seen_again, self.end))
-        expect("stood still" in self.recording.said, "%s", self.recording.said)
+        expect("stopped, frozen or suspended" in self.recording.said, "%s", self.recording.said)
 
 
 @live.each_python

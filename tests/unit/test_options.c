@@ -106,6 +106,10 @@ the_defaults_are_one_khz_until_the_target_ends(void **state)
     assert_int_equal(o.unwinder.strategy, REC_AUTO);
     assert_int_equal(o.unwinder.gc, 1);
     rec_options_release(&o);
+    assert_int_equal(parse("pyrec -p 42 --no-command-line", &o, NULL), PR_OK);
+    assert_null(o.output); /* a name of pyrec's own */
+    assert_true(o.no_command_line && !o.wait);
+    rec_options_release(&o);
 }
 
 static void
@@ -114,7 +118,6 @@ wrong_use_names_what_is_wrong(void **state)
     (void)state;
     static const char *const lines[] = {
         "pyrec",
-        "pyrec -p 42",
         "pyrec -o x",
         "pyrec -p 0 -o x",
         "pyrec -p -1 -o x",

@@ -1229,27 +1229,45 @@ an_existing_file_is_kept_unless_forced(void **state)
 }
 
 static void
-force_through_a_link_replaces_its_end(void **state)
+nothing_is_written_or_removed_through_a_link(void **state)
 {
     (void)state;
     FILE *f = fopen(other_path, "w");
+    fputs("precious", f);
     fclose(f);
     assert_int_equal(symlink(other_path, path), 0);
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
-    opts.force = 1;
-    pr_sink *sink = open_writer(path, &opts);
-    pr_err err = PR_ERR_INIT;
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
-    finish(sink);
+    for (opts.force = 0; opts.force < 2; opts.force++) {
+        pr_sink *sink = NULL;
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(pf_writer_open(path, &opts, &sink, &err), PR_USAGE);
+        assert_non_null(strstr(err.what, "is a symbolic link"));
+    }
     struct stat st;
     assert_int_equal(lstat(path, &st), 0);
     assert_true(S_ISLNK(st.st_mode));
-    taker t;
-    assert_int_equal(take(other_path, &t).state, PF_FINISHED);
-    sink = open_writer(path, &opts);
-    sink->ops->abort(sink); /* takes away what it made, not the link */
-    assert_false(exists(other_path));
-    assert_int_equal(lstat(path, &st), 0);
+    file kept = slurp(other_path);
+    assert_memory_equal(kept.bytes, "precious", 8);
+    free(kept.bytes);
+}
+
+static void
+a_profile_is_for_its_owner(void **state)
+{
+    (void)state;
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    struct stat st;
+    mode_t before = umask(0);
+    for (opts.force = 0; opts.force < 2; opts.force++) {
+        pr_err err = PR_ERR_INIT;
+        pr_sink *sink = open_writer(path, &opts);
+        assert_int_equal(tell_beginning(sink, &err), PR_OK);
+        finish(sink);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0600);
+        assert_int_equal(chmod(path, 0644), 0);
+    }
+    umask(before);
 }
 
 static void
@@ -1434,7 +1452,8 @@ main(void)
         TEST(syncing_changes_nothing_in_the_file),
         TEST(a_full_disk_leaves_what_was_checkpointed),
         TEST(an_existing_file_is_kept_unless_forced),
-        TEST(force_through_a_link_replaces_its_end),
+        TEST(nothing_is_written_or_removed_through_a_link),
+        TEST(a_profile_is_for_its_owner),
         TEST(what_is_no_regular_file_is_refused_with_a_hint),
         TEST(a_folder_that_is_not_there_is_named),
         TEST(broken_promises_are_refused),

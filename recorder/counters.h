@@ -1,0 +1,18 @@
+/*
+ * counters.h - the unwinder's counters by the names that CPython 3.15 gives
+ * them, for the file and for the summary.
+ */
+#ifndef RECORDER_COUNTERS_H
+#define RECORDER_COUNTERS_H
+
+#include <pyrec/unwinder.h>
+
+/* 0 when the whole is 0. */
+double rec_percent(uint64_t part, uint64_t whole);
+
+/* The name of the i-th counter or rate, and *ret_value, a number as text; NULL
+ * past the end. */
+const char *rec_counter_get(const rec_stats *stats, size_t i, char *ret_value,
+                            size_t size);
+
+#endif

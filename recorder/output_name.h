@@ -1,0 +1,35 @@
+/*
+ * output_name.h - the names of the files of one recording.
+ *
+ *     run.bin        the process that was asked for (-o run.bin)
+ *     run.42.bin     its descendant 42
+ *     run.42-2.bin   another descendant with this pid, later
+ *
+ * Without -o the first one is pyrec-NAME-PID-TIME.bin.
+ */
+#ifndef RECORDER_OUTPUT_NAME_H
+#define RECORDER_OUTPUT_NAME_H
+
+#include <base/base.h>
+#include <sys/types.h>
+#include <time.h>
+
+/* "pyrec-app-4711-20260131-235959.bin" for `python3 app.py`; NAME is the script
+ * or module, else the program.  malloc'ed; NULL: out of memory. */
+char *rec_output_default(pid_t pid, time_t now);
+
+/* Of the `nth` descendant (from 1) with this pid.  malloc'ed; NULL: out of
+ * memory. */
+char *rec_output_of_child(const char *output, pid_t pid, unsigned nth);
+
+/* run.*.bin, for a message.  malloc'ed; NULL: out of memory. */
+char *rec_output_pattern(const char *output);
+
+/* The files of an earlier recording of this name: the one itself and those of
+ * descendants.  With `remove` the descendants' are removed (they must be
+ * profiles), and `output` itself is left to the writer; without, PR_EXISTS
+ * names one that is there. */
+pr_code rec_output_clear(const char *output, bool descendants, bool remove,
+                         pr_err *err);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * screen.h - standard error: messages, and one status line that no other text
+ * is glued to.
+ */
+#ifndef RECORDER_SCREEN_H
+#define RECORDER_SCREEN_H
+
+#include <base/base.h>
+
+typedef struct rec_screen {
+    bool quiet;   /* neither status line nor summary */
+    bool debug;   /* errors with all that the sentence leaves out */
+    bool status;  /* a status line may be shown */
+    bool showing; /* it is */
+} rec_screen;
+
+/* `command`: a command writes to the same terminal, which leaves no place for a
+ * status line. */
+rec_screen rec_screen_make(bool quiet, bool debug, bool command);
+
+void rec_screen_error(rec_screen *screen, const pr_err *err);
+void rec_screen_status(rec_screen *screen, size_t processes, uint64_t seconds);
+
+/* Before anything else is printed. */
+void rec_screen_clear(rec_screen *screen);
+
+#endif

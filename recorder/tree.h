@@ -1,0 +1,89 @@
+/*
+ * tree.h - the processes of one recording: the one that was asked for, and with
+ * --children its descendants.  Each that is a CPython has a file of its own;
+ * all files share one recording id.
+ */
+#ifndef RECORDER_TREE_H
+#define RECORDER_TREE_H
+
+#include "recorder/linux/descendants.h"
+#include "recorder/options.h"
+#include "recorder/record.h"
+#include "recorder/screen.h"
+#include <poll.h>
+
+/* A process that is recorded or may be. */
+typedef struct rec_member {
+    pid_t pid;
+    bool root;          /* the one that was asked for */
+    char *output;       /* owned */
+    rec_record *record; /* NULL while it is not recorded */
+    uint64_t seen_ns, try_ns;
+    uint64_t print; /* of its state at the last try, when it was no Python */
+    bool other;     /* it runs another program */
+    bool done;      /* to be dropped */
+} rec_member;
+
+typedef struct rec_tree {
+    const rec_options *options;
+    rec_screen *screen;
+    const char *output; /* of the root; names the others */
+    rec_recording_id id;
+    uint64_t start_ns;
+    bool patient;  /* the root may become a Python at any time */
+    bool stopping; /* nothing is started any more */
+    rec_member *member;
+    size_t n, cap;
+    pid_t *recorded; /* descendants that have a file, in order */
+    size_t n_recorded, cap_recorded;
+    uint64_t n_files; /* completed */
+    uint64_t gone;    /* descendants that ended before they could be recorded */
+    rec_report sum;
+    pid_t first; /* the process of the first file, and that file */
+    char *first_output;
+    pr_code code; /* the first failure */
+} rec_tree;
+
+/* `output` must outlive the tree. */
+void rec_tree_init(rec_tree *tree, const rec_options *options,
+                   const char *output, rec_screen *screen);
+void rec_tree_release(rec_tree *tree);
+
+pr_code rec_tree_add_root(rec_tree *tree, pid_t pid, pr_err *err);
+
+/* A descendant was born or executed a program. */
+pr_code rec_tree_take(rec_tree *tree, const rec_descendant_event *event,
+                      pr_err *err);
+
+/* Start what can be started.  Returns the number of processes that are
+ * recorded; *ret_waiting: others may follow.  A descendant that runs another
+ * program may become a Python, but nothing waits for that alone. */
+size_t rec_tree_start(rec_tree *tree, bool *ret_waiting);
+
+/* Milliseconds until rec_tree_start() has something to do; -1: none. */
+int rec_tree_timeout(const rec_tree *tree);
+
+/* The process that was asked for has ended. */
+void rec_tree_root_ended(rec_tree *tree);
+
+/* Descriptors to be polled, one a member: [tree->n]. */
+void rec_tree_poll(const rec_tree *tree, struct pollfd *fds);
+
+/* Finish recordings that ended, by the result of the poll, or that are overdue.
+ * `children` may be NULL. */
+void rec_tree_finish(rec_tree *tree, const struct pollfd *fds,
+                     const rec_descendants *children);
+
+/* Ask all to end; start no more. */
+void rec_tree_stop(rec_tree *tree);
+
+/* CPU time that the samplers of all running recordings used so far. */
+uint64_t rec_tree_cpu_ns(const rec_tree *tree);
+
+/* Print a failure and remember the first one. */
+void rec_tree_fail(rec_tree *tree, pr_code code, const pr_err *err);
+
+/* When all is over: no process was recorded.  Say why. */
+void rec_tree_explain_nothing(rec_tree *tree);
+
+#endif
