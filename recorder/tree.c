@@ -18,7 +18,7 @@ enum {
     TRY_MOST_MS = 250,
     KNOWN_AFTER_MS = 50, /* not a Python by now: another program */
     PATIENCE_MS = 10000, /* for a new process to become a Python */
-    YOUNG_US = 3000000   /* -p: an older process is what it is */
+    YOUNG_MS = 2000      /* -p: an older process is what it is */
 };
 
 void
@@ -78,16 +78,28 @@ drop_done(rec_tree *tree)
     tree->n = kept;
 }
 
-/* With a command the root is a copy of pyrec that has just executed it; an
- * attached process may be as young. */
+/* How long the root may need to become a Python.  A command is a copy of pyrec
+ * that has just executed it; an attached process may be as young. */
+static uint64_t
+patience_ms(const rec_options *options, pid_t pid)
+{
+    rec_process_facts facts;
+    if (options->command)
+        return PATIENCE_MS;
+    rec_process_facts_read(pid, &facts);
+    uint64_t now_us = rec_clock_ns(CLOCK_REALTIME) / 1000;
+    uint64_t known_us = facts.start_us + YOUNG_MS * 1000;
+    return facts.start_us && now_us < known_us ? (known_us - now_us) / 1000 : 0;
+}
+
 pr_code
 rec_tree_add_root(rec_tree *tree, pid_t pid, pr_err *err)
 {
-    rec_process_facts facts;
-    rec_process_facts_read(pid, &facts);
-    uint64_t now_us = rec_clock_ns(CLOCK_REALTIME) / 1000;
-    bool young = facts.start_us && now_us < facts.start_us + YOUNG_US;
-    tree->patient = tree->options->command || tree->options->wait || young;
+    /* a master or wrapper is waited for as long as it lives */
+    bool always = tree->options->wait || tree->options->children;
+    tree->patience_ns =
+        always ? UINT64_MAX
+               : rec_now_ns() + patience_ms(tree->options, pid) * 1000000;
     return add_member(tree, pid, true, strdup(tree->output), err);
 }
 
@@ -172,9 +184,7 @@ may_become_python(const rec_tree *tree, const rec_member *m, pr_code code)
 {
     if (code != PR_NOT_PYTHON && code != PR_TORN)
         return false;
-    if (m->root && (tree->options->wait || tree->options->children))
-        return true;
-    return (!m->root || tree->patient) && age_ms(m) < PATIENCE_MS;
+    return m->root ? rec_now_ns() < tree->patience_ns : age_ms(m) < PATIENCE_MS;
 }
 
 /* Try again, the less often the older it is.  A child that did not change is
@@ -234,16 +244,14 @@ give_up(rec_tree *tree, rec_member *m, pr_code code)
         rec_tree_fail(tree, code, &err);
 }
 
+/* A process that did nothing since the last try is what it was. */
 static void
 try_start(rec_tree *tree, rec_member *m)
 {
-    if (m->print && m->print == rec_process_print(m->pid)) {
-        m->try_ns = rec_now_ns() + (uint64_t)TRY_MOST_MS * 1000000;
-        m->done = !m->root && age_ms(m) >= PATIENCE_MS;
-        return;
-    }
     rec_record_opts opts = record_opts(tree);
-    pr_code code = rec_record_start(&opts, m->pid, m->output, &m->record, NULL);
+    pr_code code = PR_NOT_PYTHON;
+    if (!m->print || m->print != rec_process_print(m->pid))
+        code = rec_record_start(&opts, m->pid, m->output, &m->record, NULL);
     if (code == PR_OK)
         note_recorded(tree, m);
     else if (may_become_python(tree, m, code))

@@ -30,8 +30,8 @@ typedef struct rec_tree {
     const char *output; /* of the root; names the others */
     rec_recording_id id;
     uint64_t start_ns;
-    bool patient;  /* the root may become a Python at any time */
-    bool stopping; /* nothing is started any more */
+    uint64_t patience_ns; /* until then the root may become a Python */
+    bool stopping;        /* nothing is started any more */
     rec_member *member;
     size_t n, cap;
     pid_t *recorded; /* descendants that have a file, in order */

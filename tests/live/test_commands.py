@@ -115,10 +115,10 @@ def record_many(*before):
         file.write(MANY)
     done = live.succeed(*before, live.PYREC, "--children", "--stats", "-o",
                         "run.bin", "--", live.ANY_PYTHON, "many.py")
+    # under load a fork may be seen, as the Python it was, before its exec
     made = [name for name in os.listdir(".") if name.endswith(".bin")]
-    expect(len(made) == 2, "profiles: %s", made)
-    (child,) = [name for name in made if name != "run.bin"]
-    expect("busy" in functions(child), "busy() was not seen")
+    expect(any("busy" in functions(name) for name in made), "busy() was not "
+           "seen in %s", made)
     return done.stderr, live.Database("run.bin")
 
 
@@ -132,8 +132,9 @@ def children_that_came_and_went_are_counted():
     expect(seen == SHORT + 1, "%d seen", seen)
     # on a machine under load some may live long enough to be known
     expect(gone <= SHORT, "%d gone", gone)
-    expect("2 processes" in said and "%d children seen, %d gone" %
-           (seen, gone) in said, "%s", said)
+    expect("%d children seen, %d gone" % (seen, gone) in said, "%s", said)
+    made = [name for name in os.listdir(".") if name.endswith(".bin")]
+    expect("%d processes" % len(made) in said, "%s: %s", made, said)
 
 
 @live.once

@@ -53,7 +53,8 @@ class Recording:
         expect(self.process.returncode == 0, "status %d: %s",
                self.process.returncode, self.said)
         self.database = live.Database("run.bin")
-        self.start = int(self.database.meta("start_us")) / 1e6
+        self.start = self.database.value(
+            "SELECT start_us FROM profile") / 1e6
 
     def marks(self, kind):
         """(begin, end, text) of each, by the machine's clock."""
