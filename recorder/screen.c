@@ -27,9 +27,13 @@ void
 rec_screen_error(rec_screen *screen, const pr_err *err)
 {
     char text[1024];
+    pr_err bare = *err;
+    bare.hint[0] = '\0';
     rec_screen_clear(screen);
-    pr_err_format(err, text, sizeof text);
+    pr_err_format(&bare, text, sizeof text);
     fprintf(stderr, "pyrec: error: %s\n", text);
+    if (err->hint[0])
+        fprintf(stderr, "pyrec: hint: %s\n", err->hint);
     if (!screen->debug)
         return;
     fprintf(stderr, "pyrec: debug: %s (%s), errno %d", pr_code_name(err->code),

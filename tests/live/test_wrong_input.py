@@ -14,12 +14,14 @@ FAILED, USAGE, PART, NO_PROCESS, NOT_PYTHON, DENIED = 1, 2, 3, 7, 8, 9
 
 
 def refused(done, status, *words):
-    """One line on stderr, with these words; this exit status.  Wrong use may
-    point to the help in a second line."""
+    """One line on stderr, and perhaps a hint, with these words; this exit
+    status.  Wrong use may point to the help in another line."""
     expect(done.returncode == status, "status %d, not %d: %s",
            done.returncode, status, done.stderr)
-    line = re.sub(r"(?m)^try '\w+ --help'\n\Z", "", done.stderr)
-    expect(live.one_line(line), "not one line: %r", done.stderr)
+    line = re.sub(r"(?m)^(\w+: )?hint: .*\n", "", done.stderr)
+    line = re.sub(r"(?m)^try '\w+ --help'\n\Z", "", line)
+    expect(live.one_line(line) and re.match(r"\w+: error: ", line),
+           "not one line: %r", done.stderr)
     for word in words:
         expect(word in done.stderr, "no %r in: %s", word, done.stderr)
     expect(done.stdout == "", "on stdout: %s", done.stdout)
