@@ -6,6 +6,7 @@
 #include "recorder/linux/clock.h"
 #include "recorder/linux/process.h"
 #include "recorder/linux/procfs.h"
+#include <base/hash.h>
 #include <pyrec/version.h>
 
 #include <inttypes.h>

@@ -10,7 +10,8 @@
 #ifndef RECORDER_OUTPUT_NAME_H
 #define RECORDER_OUTPUT_NAME_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
 #include <sys/types.h>
 #include <time.h>
 

@@ -5,7 +5,10 @@
 #ifndef RECORDER_SCREEN_H
 #define RECORDER_SCREEN_H
 
-#include <base/base.h>
+#include <pyrec/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef struct rec_screen {
     bool quiet;   /* neither status line nor summary */

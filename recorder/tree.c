@@ -5,11 +5,14 @@
 
 #include "recorder/linux/clock.h"
 #include "recorder/linux/process.h"
+#include "recorder/linux/procfs.h"
 #include "recorder/output_name.h"
+#include <base/array.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SETTLE_MS = 20, /* a fork often executes another program soon */
@@ -83,13 +86,9 @@ drop_done(rec_tree *tree)
 static uint64_t
 patience_ms(const rec_options *options, pid_t pid)
 {
-    rec_process_facts facts;
-    if (options->command)
-        return PATIENCE_MS;
-    rec_process_facts_read(pid, &facts);
-    uint64_t now_us = rec_clock_ns(CLOCK_REALTIME) / 1000;
-    uint64_t known_us = facts.start_us + YOUNG_MS * 1000;
-    return facts.start_us && now_us < known_us ? (known_us - now_us) / 1000 : 0;
+    uint64_t age = options->command ? 0 : rec_stat_age_ms(pid);
+    uint64_t limit = options->command ? PATIENCE_MS : YOUNG_MS;
+    return age < limit ? limit - age : 0;
 }
 
 pr_code
@@ -182,7 +181,10 @@ note_recorded(rec_tree *tree, const rec_member *m)
 static bool
 may_become_python(const rec_tree *tree, const rec_member *m, pr_code code)
 {
-    if (code != PR_NOT_PYTHON && code != PR_TORN)
+    /* in the middle of an exec its memory belongs to no process */
+    bool execs = m->root && !tree->options->command && code == PR_NO_PROCESS &&
+                 rec_process_task(m->pid);
+    if (code != PR_NOT_PYTHON && code != PR_TORN && !execs)
         return false;
     return m->root ? rec_now_ns() < tree->patience_ns : age_ms(m) < PATIENCE_MS;
 }
@@ -427,7 +429,10 @@ rec_tree_explain_nothing(rec_tree *tree)
         if (!m->root || m->record || tree->n_files)
             continue;
         pr_code code = rec_target_identify(m->pid, &target, &err);
-        if (code != PR_OK)
-            rec_tree_fail(tree, code, &err);
+        if (code == PR_OK)
+            code = PR_FAIL(&err, PR_TORN, "process %d has just become a Python",
+                           (int)m->pid);
+        pr_err_wrap(&err, "the time was over before an interpreter ran");
+        rec_tree_fail(tree, code, &err);
     }
 }

@@ -6,10 +6,12 @@
 #include "recorder/linux/clock.h"
 #include "recorder/linux/memory.h"
 #include "recorder/linux/procfs.h"
+#include <base/hash.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -269,9 +271,8 @@ static uint64_t
 start_of(const rec_stat *stat)
 {
     uint64_t per_s = (uint64_t)sysconf(_SC_CLK_TCK);
-    uint64_t boot_us = (rec_clock_ns(CLOCK_REALTIME) -
-                        rec_clock_ns(CLOCK_BOOTTIME)) /
-                       1000;
+    uint64_t boot_us =
+        (rec_clock_ns(CLOCK_REALTIME) - rec_clock_ns(CLOCK_BOOTTIME)) / 1000;
     return boot_us + stat->start_time * (1000000 / per_s);
 }
 
