@@ -59,7 +59,8 @@ SOURCES  := $(wildcard include/base/*.c) \
 PROG_SRC := $(filter-out $(MAINS),$(filter $(SOURCES), \
             $(wildcard recorder/*.c converter/*.c)))
 LIB_SRC  := $(filter-out $(MAINS) $(PROG_SRC),$(SOURCES))
-LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o)
+LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) \
+            $(if $(filter converter,$(ROOMS)),$(B)/obj/converter/page/page_assets.o)
 LIB      := $(B)/libpyrec.a
 PROG_OBJ := $(PROG_SRC:%.c=$(B)/obj/%.o)
 PROG     := $(B)/obj/programs.a
@@ -76,6 +77,19 @@ all: $(PROGRAMS:%=$(B)/%) ## build the programs and libpyrec.a into build/
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+# What the page is made of, in the order in which its scripts run.
+PAGE := $(addprefix converter/page/,page.html page.css text.js columns.js \
+        profile.js calls.js selection.js sums.js groups.js flame.js \
+        timeline.js table.js heading.js save.js main.js)
+$(B)/obj/converter/page/page_assets.c: converter/page/embed.sh $(PAGE)
+	@mkdir -p $(@D)
+	$(call say,EMBED,converter/page)
+	$(Q)sh converter/page/embed.sh $(PAGE) >$@
+
+$(B)/obj/%.o: $(B)/obj/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 

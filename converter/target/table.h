@@ -19,6 +19,7 @@
     X(jsonl)            \
     X(csv)              \
     X(markdown)         \
+    X(html)             \
     X(svg)              \
     X(sqlite)           \
     X(bin)

@@ -44,7 +44,10 @@ ROOMS = {
     "converter/tables": ["converter/model", "converter/encode",
                          "include/base",
                          PUBLIC + ":error profile convert schema"],
-    "converter/target": ["converter/tables", "converter/model",
+    "converter/page": ["converter/model", "converter/encode", "include/base",
+                       PUBLIC + ":error profile convert"],
+    "converter/target": ["converter/page", "converter/tables",
+                         "converter/model",
                          "converter/encode", "converter/input", "include/base",
                          PUBLIC + ":error profile sink reader writer convert"
                          " schema version"],

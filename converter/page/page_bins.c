@@ -1,0 +1,214 @@
+/*
+ * page_bins.c - runs into bins.
+ *
+ * The runs of a thread come in order of time, so one bin is open at a time.
+ * `head` finds the cells of a node in the open bin; it needs no clearing, since
+ * an entry counts only if the cell that it names is of that node.
+ */
+#include "converter/page/page_bins.h"
+
+#include "converter/model/timeline.h"
+
+#include <stdlib.h>
+
+enum {
+    BINS_MAX = 4096,      /* twice as many as a wide screen has pixels */
+    CELLS_LEAST = 40000,  /* a page of a small profile stays small */
+    CELLS_MOST = 1000000, /* and that of a large one is summed in time */
+    SAMPLES_A_CELL = 10
+};
+
+typedef struct walk {
+    const conv_page_tree *tree;
+    conv_page_bins bins;
+    uint32_t *head; /* [node of the tree] 1 + a cell of the open bin */
+    conv_page_cell *cell;
+    size_t n, cap;
+    uint32_t thread, bin;
+    conv_page_take take;
+    void *context;
+} walk;
+
+/* ---- one bin ---- */
+
+static conv_page_cell *
+find_cell(walk *w, uint32_t node, uint8_t status)
+{
+    uint32_t at = w->head[node];
+    if (at > w->n || (at && w->cell[at - 1].node != node))
+        at = 0;
+    uint32_t first = at;
+    for (; at; at = w->cell[at - 1].next)
+        if (w->cell[at - 1].status == status)
+            return &w->cell[at - 1];
+    if (!pr_grow(&w->cell, &w->cap, w->n + 1, sizeof *w->cell))
+        return NULL;
+    w->cell[w->n] =
+        (conv_page_cell){.node = node, .next = first, .status = status};
+    w->head[node] = (uint32_t)++w->n;
+    return &w->cell[w->n - 1];
+}
+
+static int
+compare_cells(const void *a_cell, const void *b_cell)
+{
+    const conv_page_cell *a = a_cell, *b = b_cell;
+    if (a->status != b->status)
+        return a->status < b->status ? -1 : 1;
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+static pr_code
+close_bin(walk *w, pr_err *err)
+{
+    if (w->n == 0)
+        return PR_OK;
+    qsort(w->cell, w->n, sizeof *w->cell, compare_cells);
+    pr_code rc = w->take(w->context, w->thread, w->bin, w->cell, w->n, err);
+    w->n = 0;
+    return rc;
+}
+
+/* ---- runs ---- */
+
+/* amount * part / whole, rounded down; all of it where part is whole.  Beyond
+ * 32 bits the proportion loses digits that no bin shows. */
+static uint64_t
+share(uint64_t amount, uint64_t part, uint64_t whole)
+{
+    for (; whole >> 32; whole >>= 1)
+        part >>= 1;
+    return amount / whole * part + amount % whole * part / whole;
+}
+
+static uint32_t
+bin_at(const walk *w, uint64_t time_us)
+{
+    uint64_t bin = time_us / w->bins.bin_us;
+    return bin < w->bins.n_bins ? (uint32_t)bin : w->bins.n_bins - 1;
+}
+
+/* The part of a span up to `end_us`; what was put before is in *put. */
+static pr_code
+put_part(walk *w, const conv_span *span, uint64_t end_us, conv_span *put,
+         uint32_t bin, pr_err *err)
+{
+    if (bin != w->bin) {
+        pr_code rc = close_bin(w, err);
+        if (rc != PR_OK)
+            return rc;
+        w->bin = bin;
+    }
+    conv_page_cell *cell = find_cell(w, w->tree->of[span->node], span->status);
+    if (!cell)
+        return pr_no_memory(err);
+    uint64_t n =
+        share(span->n, end_us - span->start_us, span->end_us - span->start_us);
+    cell->weight_us += end_us - put->end_us;
+    cell->n += n - put->n;
+    put->end_us = end_us;
+    put->n = n;
+    return PR_OK;
+}
+
+static pr_code
+put_span(walk *w, const conv_span *span, pr_err *err)
+{
+    conv_span put = {.end_us = span->start_us};
+    pr_code rc = PR_OK;
+    while (rc == PR_OK && put.end_us < span->end_us) {
+        uint32_t bin = bin_at(w, put.end_us);
+        uint64_t end_us = span->end_us;
+        if (bin + 1 < w->bins.n_bins && (bin + 1) * w->bins.bin_us < end_us)
+            end_us = (bin + 1) * w->bins.bin_us;
+        rc = put_part(w, span, end_us, &put, bin, err);
+    }
+    return rc;
+}
+
+static pr_code
+walk_thread(walk *w, const conv_thread *thread, pr_err *err)
+{
+    conv_timeline line;
+    conv_span span;
+    pr_code rc = PR_OK;
+    w->bin = 0;
+    conv_timeline_init(&line, thread);
+    while (rc == PR_OK && conv_timeline_next(&line, &span))
+        rc = put_span(w, &span, err);
+    return rc == PR_OK ? close_bin(w, err) : rc;
+}
+
+pr_code
+conv_page_bins_walk(const conv_model *model, const conv_page_tree *tree,
+                    const conv_page_bins *bins, conv_page_take take,
+                    void *context, pr_err *err)
+{
+    walk w = {.tree = tree, .bins = *bins, .take = take, .context = context};
+    w.head = calloc(tree->n, sizeof *w.head);
+    pr_code rc = w.head ? PR_OK : pr_no_memory(err);
+    for (size_t i = 0; rc == PR_OK && i < model->n_threads; i++) {
+        w.thread = (uint32_t)i;
+        rc = walk_thread(&w, &model->threads[i], err);
+    }
+    free(w.head);
+    free(w.cell);
+    return rc;
+}
+
+/* ---- the length of a bin ---- */
+
+typedef struct count {
+    uint64_t cells, most;
+} count;
+
+/* PR_LIMIT, without a message, once there are too many. */
+static pr_code
+count_cells(void *context, uint32_t thread, uint32_t bin,
+            const conv_page_cell *cell, size_t n, pr_err *err)
+{
+    count *c = context;
+    (void)thread, (void)bin, (void)cell, (void)err;
+    c->cells += n;
+    return c->cells > c->most ? PR_LIMIT : PR_OK;
+}
+
+static uint64_t
+end_of(const conv_model *model)
+{
+    uint64_t end_us = conv_model_end_us(model);
+    for (size_t i = 0; i < model->n_threads; i++)
+        if (model->threads[i].end_us > end_us)
+            end_us = model->threads[i].end_us;
+    return end_us ? end_us : 1;
+}
+
+static uint64_t
+most_cells(const conv_model *model)
+{
+    uint64_t most = CELLS_LEAST + model->samples / SAMPLES_A_CELL;
+    return most < CELLS_MOST ? most : CELLS_MOST;
+}
+
+pr_code
+conv_page_bins_choose(const conv_model *model, const conv_page_tree *tree,
+                      conv_page_bins *ret, pr_err *err)
+{
+    uint64_t end_us = end_of(model), interval_us = model->start.interval_us;
+    conv_page_bins bins = {.bin_us = end_us / BINS_MAX + 1};
+    if (bins.bin_us < interval_us)
+        bins.bin_us = interval_us;
+    for (;;) {
+        count c = {0, most_cells(model)};
+        bins.n_bins = (uint32_t)((end_us - 1) / bins.bin_us + 1);
+        pr_code rc =
+            conv_page_bins_walk(model, tree, &bins, count_cells, &c, err);
+        if (rc == PR_OK || (rc == PR_LIMIT && bins.n_bins == 1)) {
+            *ret = bins;
+            return PR_OK;
+        }
+        if (rc != PR_LIMIT)
+            return rc;
+        bins.bin_us *= 2;
+    }
+}

@@ -1,0 +1,41 @@
+/*
+ * page_bins.h - the samples of a profile in bins of time.
+ *
+ * All bins are equally long.  What a thread did in one bin is a list of cells:
+ * a stack, a status, and the samples and the time that they stand for.  Bins
+ * are as short as the number of cells allows.  A run that crosses borders of
+ * bins is split in proportion; the parts add up to the run.
+ */
+#ifndef CONVERTER_PAGE_PAGE_BINS_H
+#define CONVERTER_PAGE_PAGE_BINS_H
+
+#include "converter/page/page_tree.h"
+
+typedef struct conv_page_cell {
+    uint64_t weight_us, n;
+    uint32_t node; /* of the page's tree */
+    uint32_t next; /* 1 + the next cell of the same node in this bin; 0: none */
+    uint8_t status;
+} conv_page_cell;
+
+/* Takes the cells of one bin of one thread, by status and node. */
+typedef pr_code (*conv_page_take)(void *context, uint32_t thread, uint32_t bin,
+                                  const conv_page_cell *cell, size_t n,
+                                  pr_err *err);
+
+typedef struct conv_page_bins {
+    uint64_t bin_us;
+    uint32_t n_bins;
+} conv_page_bins;
+
+/* How long the bins are. */
+pr_code conv_page_bins_choose(const conv_model *model,
+                              const conv_page_tree *tree, conv_page_bins *ret,
+                              pr_err *err);
+
+/* All cells: thread by thread, and in each in order of time. */
+pr_code conv_page_bins_walk(const conv_model *model, const conv_page_tree *tree,
+                            const conv_page_bins *bins, conv_page_take take,
+                            void *context, pr_err *err);
+
+#endif

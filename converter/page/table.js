@@ -1,0 +1,98 @@
+"use strict";
+/* Tables of functions and of lines: sorted by any column, the first rows at
+ * once, more when they are asked for. */
+
+const ROWS_AT_ONCE = 200;
+
+class Table {
+  /* columns: {title, number, value(row), text(row)}. */
+  constructor({ columns, caption, sorted, onPick }) {
+    Object.assign(this, { columns, caption, sorted, onPick });
+    this.shown = ROWS_AT_ONCE;
+    this.element = text.element("div", { className: "scroll" });
+  }
+
+  show(rows) {
+    this.rows = rows;
+    this.draw();
+  }
+
+  sort(column) {
+    this.sorted = column;
+    this.draw();
+  }
+
+  get sortedRows() {
+    const { value, number } = this.columns[this.sorted];
+    const order = number ? (a, b) => value(b) - value(a)
+      : (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
+    return this.rows.slice().sort(order);
+  }
+
+  draw() {
+    const rows = this.sortedRows;
+    const table = text.element("table", {},
+      text.element("caption", { textContent: this.caption }), this.head(),
+      text.element("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.row(row))));
+    this.element.replaceChildren(table);
+    if (rows.length > this.shown) this.element.append(this.moreButton(rows.length));
+  }
+
+  head() {
+    const cells = this.columns.map((column, i) => {
+      const button = text.element("button", { type: "button", textContent: column.title });
+      button.addEventListener("click", () => this.sort(i));
+      const cell = text.element("th", { scope: "col", className: column.number ? "number" : "" }, button);
+      if (i === this.sorted) cell.setAttribute("aria-sort", column.number ? "descending" : "ascending");
+      return cell;
+    });
+    return text.element("thead", {}, text.element("tr", {}, ...cells));
+  }
+
+  row(row) {
+    const cells = this.columns.map((column) => text.element("td", {
+      className: column.number ? "number" : "name", textContent: column.text(row),
+      title: column.number ? "" : column.text(row),
+    }));
+    const element = text.element("tr", { tabIndex: 0 }, ...cells);
+    element.addEventListener("click", () => this.onPick(row.id));
+    element.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.onPick(row.id);
+    });
+    return element;
+  }
+
+  moreButton(all) {
+    const button = text.element("button", {
+      type: "button", textContent: `${text.count(all - this.shown)} rows more`,
+    });
+    button.addEventListener("click", () => {
+      this.shown *= 10;
+      this.draw();
+    });
+    return button;
+  }
+
+  /* RFC 4180; a field that a spreadsheet would take for a formula is text. */
+  csv() {
+    const quote = (field) => {
+      const safe = /^[=+\-@\t]/.test(field) && Number.isNaN(Number(field)) ? "'" + field : field;
+      return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    };
+    const lines = [this.columns.map((column) => column.title)]
+      .concat(this.sortedRows.map((row) => this.columns.map((column) => column.text(row))));
+    return lines.map((line) => line.map((field) => quote(String(field))).join(",")).join("\r\n") + "\r\n";
+  }
+}
+
+/* Columns that both tables have. */
+function numberColumns(whole, fields) {
+  const titles = { self: "self", total: "total" };
+  const columns = [];
+  for (const field of fields) {
+    columns.push({ title: titles[field] + " s", number: true, value: (r) => r[field], text: (r) => text.seconds(r[field]) });
+    columns.push({ title: titles[field] + " %", number: true, value: (r) => r[field], text: (r) => text.percent(r[field], whole) });
+  }
+  columns.push({ title: "self samples", number: true, value: (r) => r.samples, text: (r) => String(r.samples) });
+  return columns;
+}

@@ -1,0 +1,72 @@
+"use strict";
+/* Numbers and names as text. */
+
+const text = {
+  seconds(us) {
+    return (us / 1e6).toFixed(3);
+  },
+
+  percent(part, whole) {
+    return whole ? (100 * part / whole).toFixed(2) : "0.00";
+  },
+
+  count(n) {
+    return n.toLocaleString("en-US");
+  },
+
+  /* A name on one line: what has no shape of its own is shown as its number,
+   * so that no name looks like another or turns the line around. */
+  name(name) {
+    return name.replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+      (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+  },
+
+  base(path) {
+    return path.slice(path.lastIndexOf("/") + 1);
+  },
+
+  place(func) {
+    if (func.kind === "special" && func.path === "~") return "";
+    return text.name(func.path) + (func.line > 0 ? ":" + func.line : "");
+  },
+
+  element(tag, fields, ...children) {
+    const element = document.createElement(tag);
+    Object.assign(element, fields);
+    element.append(...children);
+    return element;
+  },
+};
+
+/* A colour of page.css. */
+function cssColour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+
+/* The colour of a function's box: by class of its path, or by a hash. */
+class Colours {
+  constructor(profile) {
+    this.profile = profile;
+    this.forget();
+  }
+
+  /* After a change between light and dark. */
+  forget() {
+    this.known = {};
+  }
+
+  named(name) {
+    this.known[name] = this.known[name] || cssColour(name);
+    return this.known[name];
+  }
+
+  of(func, by) {
+    if (func < 0) return this.named("other");
+    const { kind, path, name } = this.profile.functions[func];
+    if (by === "class") return this.named(kind);
+    let hash = 0;
+    for (const c of by === "file" ? path : path + name) hash = (hash * 31 + c.codePointAt(0)) | 0;
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    return `hsl(${(hash >>> 0) % 360} 45% ${dark ? 40 : 70}%)`;
+  }
+}
