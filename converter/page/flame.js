@@ -62,7 +62,6 @@ class Flame {
     this.boxes = above.map((group, row) => ({ group, row, x: 0, width, above: group !== this.zoomed }));
     const open = [this.boxes[this.boxes.length - 1]];
     const scale = this.zoomed.us ? width / this.zoomed.us : 0;
-    this.narrow = 0;
     while (open.length) this.layOutChildren(open.pop(), scale, open);
     this.rows = this.boxes.reduce((most, box) => Math.max(most, box.row), 0) + 1;
   }
@@ -70,17 +69,17 @@ class Flame {
   layOutChildren(box, scale, open) {
     if (box.row + 1 >= ROWS_MAX) return;
     let { x } = box;
-    for (const group of this.tree.children(box.group)) {
-      const width = group.us * scale;
-      if (width >= NARROWEST) {
-        const child = { group, row: box.row + 1, x, width, above: false };
-        this.boxes.push(child);
-        open.push(child);
-      } else {
-        this.narrow += group.us;
-      }
-      x += width;
+    const groups = this.tree.children(box.group), row = box.row + 1;
+    const wide = groups.filter((group) => group.us * scale >= NARROWEST);
+    for (const group of wide) {
+      const child = { group, row, x, width: group.us * scale, above: false };
+      this.boxes.push(child);
+      open.push(child);
+      x += child.width;
     }
+    const rest = narrowGroup(box.group, groups.slice(wide.length));
+    if (rest.us * scale >= NARROWEST)
+      this.boxes.push({ group: rest, row, x, width: rest.us * scale, above: false });
   }
 
   /* ---- drawing ---- */
@@ -110,7 +109,7 @@ class Flame {
     pen.globalAlpha = box.above ? 0.5 : 1;
     pen.fillStyle = isMatch ? this.colours.named("mark") : this.colours.of(group.func, this.by);
     pen.fillRect(box.x, y, Math.max(box.width - 0.5, 0.5), ROW - 1);
-    if (group.leftOut) this.hatch(pen, box, y);
+    if (group.leftOut || group.narrow) this.hatch(pen, box, y);
     if (box.group === this.focused) {
       pen.strokeStyle = this.colours.named("choice");
       pen.lineWidth = 2;
@@ -137,6 +136,7 @@ class Flame {
   }
 
   nameOf(group) {
+    if (group.narrow) return `${text.count(group.narrow)} more`;
     if (group.func < 0) return "all";
     const name = text.name(this.profile.functions[group.func].name);
     return group.leftOut ? "\u2026 " + name : name;
@@ -149,6 +149,7 @@ class Flame {
     if (func) lines.push(text.place(func));
     lines.push(`${text.seconds(group.us)} s, ${text.percent(group.us, whole)} %`);
     if (group.leftOut) lines.push("frames between are left out");
+    if (group.narrow) lines.push("too narrow to draw: zoom in");
     return lines.filter(Boolean).join("\n");
   }
 
@@ -174,7 +175,7 @@ class Flame {
 
   click(event) {
     const box = this.boxAt(event);
-    if (box) this.zoom(box.group);
+    if (box) this.zoom(box.group.narrow ? box.group.parent : box.group);
   }
 
   zoom(group) {
@@ -211,6 +212,14 @@ class Flame {
     this.draw();
     this.onFocus(this.describe(group));
   }
+}
+
+/* All that is too narrow to draw below a group, as one. */
+function narrowGroup(parent, groups) {
+  const rest = new Group(-1, parent);
+  rest.us = groups.reduce((sum, group) => sum + group.us, 0);
+  rest.narrow = groups.length;
+  return rest;
 }
 
 /* The note at the mouse. */

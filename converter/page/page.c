@@ -7,11 +7,11 @@
  */
 #include "converter/page/page.h"
 
-#include "converter/encode/escape.h"
 #include "converter/page/page_assets.h"
 #include "converter/page/page_data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { PIECE = 48 * 1024 /* a multiple of 3 */, SHA256_BYTES = 32 };
 

@@ -7,8 +7,6 @@
  */
 #include "converter/page/page_bins.h"
 
-#include "converter/model/timeline.h"
-
 #include <stdlib.h>
 
 enum {
@@ -71,6 +69,13 @@ close_bin(walk *w, pr_err *err)
 
 /* ---- runs ---- */
 
+/* A run as the time that it stands for; runs of a thread do not overlap. */
+typedef struct page_span {
+    uint64_t start_us, end_us, n;
+    uint32_t node;
+    uint8_t status;
+} page_span;
+
 /* amount * part / whole, rounded down; all of it where part is whole.  Beyond
  * 32 bits the proportion loses digits that no bin shows. */
 static uint64_t
@@ -90,7 +95,7 @@ bin_at(const walk *w, uint64_t time_us)
 
 /* The part of a span up to `end_us`; what was put before is in *put. */
 static pr_code
-put_part(walk *w, const conv_span *span, uint64_t end_us, conv_span *put,
+put_part(walk *w, const page_span *span, uint64_t end_us, page_span *put,
          uint32_t bin, pr_err *err)
 {
     if (bin != w->bin) {
@@ -102,8 +107,9 @@ put_part(walk *w, const conv_span *span, uint64_t end_us, conv_span *put,
     conv_page_cell *cell = find_cell(w, w->tree->of[span->node], span->status);
     if (!cell)
         return pr_no_memory(err);
+    uint64_t whole = span->end_us - span->start_us;
     uint64_t n =
-        share(span->n, end_us - span->start_us, span->end_us - span->start_us);
+        whole ? share(span->n, end_us - span->start_us, whole) : span->n;
     cell->weight_us += end_us - put->end_us;
     cell->n += n - put->n;
     put->end_us = end_us;
@@ -112,30 +118,36 @@ put_part(walk *w, const conv_span *span, uint64_t end_us, conv_span *put,
 }
 
 static pr_code
-put_span(walk *w, const conv_span *span, pr_err *err)
+put_span(walk *w, const page_span *span, pr_err *err)
 {
-    conv_span put = {.end_us = span->start_us};
-    pr_code rc = PR_OK;
-    while (rc == PR_OK && put.end_us < span->end_us) {
+    page_span put = {.end_us = span->start_us};
+    pr_code rc;
+    do {
         uint32_t bin = bin_at(w, put.end_us);
         uint64_t end_us = span->end_us;
         if (bin + 1 < w->bins.n_bins && (bin + 1) * w->bins.bin_us < end_us)
             end_us = (bin + 1) * w->bins.bin_us;
         rc = put_part(w, span, end_us, &put, bin, err);
-    }
+    } while (rc == PR_OK && put.end_us < span->end_us);
     return rc;
 }
 
 static pr_code
 walk_thread(walk *w, const conv_thread *thread, pr_err *err)
 {
-    conv_timeline line;
-    conv_span span;
+    conv_cursor cursor;
+    conv_model_run run;
+    uint64_t now_us = 0;
     pr_code rc = PR_OK;
     w->bin = 0;
-    conv_timeline_init(&line, thread);
-    while (rc == PR_OK && conv_timeline_next(&line, &span))
+    conv_cursor_init(&cursor, thread);
+    while (rc == PR_OK && conv_cursor_next(&cursor, &run)) {
+        now_us = run.first_us > now_us ? run.first_us : now_us;
+        page_span span = {now_us, now_us + run.weight_us, run.n, run.node,
+                          run.status};
         rc = put_span(w, &span, err);
+        now_us = span.end_us;
+    }
     return rc == PR_OK ? close_bin(w, err) : rc;
 }
 

@@ -3,15 +3,15 @@
  */
 #include "converter/page/page_data.h"
 
-#include "converter/encode/json.h"
 #include "converter/model/enum_names.h"
 #include "converter/model/label.h"
 #include "converter/model/source_path.h"
 
+#include <base/buffer.h>
+#include <base/quote.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 enum { GZIP_LEVEL = 6, GZIP_BITS = 15 + 16, VARINT_MAX = 10 };
@@ -35,8 +35,8 @@ typedef struct data {
     const char *source;
     conv_page_tree tree;
     conv_page_bins bins;
-    conv_text json;
-    conv_text columns[N_COLUMNS];
+    pr_buffer json;
+    pr_buffer columns[N_COLUMNS];
     uint64_t *bins_of;          /* [thread] bins with cells */
     uint32_t thread, bin, node; /* of the cell before */
     bool begun;
@@ -52,7 +52,7 @@ put_varint(data *d, column to, uint64_t value)
     for (; value >= 0x80; value >>= 7)
         bytes[n++] = (char)(value | 0x80);
     bytes[n++] = (char)value;
-    conv_text_append(&d->columns[to], bytes, n);
+    pr_buffer_append(&d->columns[to], bytes, n);
 }
 
 static void
@@ -125,26 +125,12 @@ put_cells(data *d, pr_err *err)
 
 /* ---- facts ---- */
 
-static void json(data *, const char *, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-json(data *d, const char *format, ...)
-{
-    char text[256];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (n > 0)
-        conv_text_append(&d->json, text,
-                         (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
-}
+#define put(d, ...) pr_buffer_printf(&(d)->json, __VA_ARGS__)
 
 static void
 json_bytes(data *d, pr_bytes bytes)
 {
-    conv_json_quote(&d->json, bytes.at, bytes.len);
+    pr_quote_json(&d->json, PR_JSON_SURROGATES, bytes.at, bytes.len);
 }
 
 static void
@@ -164,21 +150,20 @@ put_facts(data *d)
 {
     const conv_model *m = d->model;
     const uint8_t *python = m->start.python;
-    json(d, "{\"source\":");
+    put(d, "{\"source\":");
     json_bytes(d, conv_path_base((pr_bytes){d->source, strlen(d->source)}));
-    json(d,
-         ",\"python\":\"%d.%d.%d\",\"mode\":\"%s\",\"wall_us\":%" PRIu64
-         ",\"interval_us\":%" PRIu64 ",\"duration_us\":%" PRIu64,
-         python[0], python[1], python[2], conv_mode_name(m->start.mode),
-         m->start.wall_us, m->start.interval_us, conv_model_end_us(m));
-    json(d,
-         ",\"samples\":%" PRIu64 ",\"weight_us\":%" PRIu64
-         ",\"unobserved_us\":%" PRIu64 ",\"bin_us\":%" PRIu64
-         ",\"bins\":%" PRIu32,
-         m->samples, m->weight_us, m->unobserved_us, d->bins.bin_us,
-         d->bins.n_bins);
-    json(
-        d,
+    put(d,
+        ",\"python\":\"%d.%d.%d\",\"mode\":\"%s\",\"wall_us\":%" PRIu64
+        ",\"interval_us\":%" PRIu64 ",\"duration_us\":%" PRIu64,
+        python[0], python[1], python[2], conv_mode_name(m->start.mode),
+        m->start.wall_us, m->start.interval_us, conv_model_end_us(m));
+    put(d,
+        ",\"samples\":%" PRIu64 ",\"weight_us\":%" PRIu64
+        ",\"unobserved_us\":%" PRIu64 ",\"bin_us\":%" PRIu64
+        ",\"bins\":%" PRIu32,
+        m->samples, m->weight_us, m->unobserved_us, d->bins.bin_us,
+        d->bins.n_bins);
+    put(d,
         ",\"nodes\":%zu,\"kept\":%zu,\"left_out\":%zu,\"left_out_us\":%" PRIu64,
         d->tree.n, d->tree.n_kept, d->tree.n_left_out, d->tree.left_out_us);
 }
@@ -188,14 +173,14 @@ put_meta(data *d)
 {
     const conv_model *m = d->model;
     const uint32_t *key = m->meta_keys.item;
-    json(d, ",\"meta\":{");
+    put(d, ",\"meta\":{");
     for (size_t i = 0; i < m->meta_keys.n; i++) {
-        json(d, "%s", comma(i));
+        put(d, "%s", comma(i));
         json_string(d, key[i]);
-        json(d, ":");
+        put(d, ":");
         json_string(d, m->meta_values.at[i]);
     }
-    json(d, "}");
+    put(d, "}");
 }
 
 /* The sum over the process and its threads; counters that nobody has are
@@ -205,7 +190,7 @@ put_counts(data *d)
 {
     const conv_model *m = d->model;
     size_t n = 0;
-    json(d, ",\"counts\":{");
+    put(d, ",\"counts\":{");
     for (uint32_t kind = 0; kind < PR_COUNT_KINDS; kind++) {
         uint64_t sum = m->counts.value[kind];
         bool known = sum != CONV_NO_COUNT;
@@ -216,10 +201,9 @@ put_counts(data *d)
             sum += value != CONV_NO_COUNT ? value : 0;
         }
         if (known && conv_count_name(kind))
-            json(d, "%s\"%s\":%" PRIu64, comma(n++), conv_count_name(kind),
-                 sum);
+            put(d, "%s\"%s\":%" PRIu64, comma(n++), conv_count_name(kind), sum);
     }
-    json(d, "}");
+    put(d, "}");
 }
 
 /* A profile of one process says which by its metadata. */
@@ -228,46 +212,46 @@ put_processes(data *d)
 {
     pr_bytes pid = {"", 0};
     conv_model_meta(d->model, "pid", &pid);
-    json(d, ",\"processes\":[");
+    put(d, ",\"processes\":[");
     json_bytes(d, pid);
-    json(d, "]");
+    put(d, "]");
 }
 
 static void
 put_threads(data *d)
 {
     const conv_model *m = d->model;
-    json(d, ",\"threads\":[");
+    put(d, ",\"threads\":[");
     for (size_t i = 0; i < m->n_threads; i++) {
         const conv_thread *t = &m->threads[i];
-        conv_text name = {0};
-        conv_label_thread(&name, CONV_TEXT_LINE, m, (uint32_t)i);
-        json(d, "%s{\"name\":", comma(i));
+        pr_buffer name = {0};
+        conv_label_thread(&name, PR_QUOTE_LINE, m, (uint32_t)i);
+        put(d, "%s{\"name\":", comma(i));
         json_bytes(d, (pr_bytes){name.at, name.len});
-        json(d,
-             ",\"process\":0,\"tid\":%" PRIu64 ",\"interp\":%" PRIu32
-             ",\"main\":%d"
-             ",\"samples\":%" PRIu64 ",\"weight_us\":%" PRIu64 "}",
-             t->tid, t->interp, t->is_main, t->samples, t->weight_us);
+        put(d,
+            ",\"process\":0,\"tid\":%" PRIu64 ",\"interp\":%" PRIu32
+            ",\"main\":%d"
+            ",\"samples\":%" PRIu64 ",\"weight_us\":%" PRIu64 "}",
+            t->tid, t->interp, t->is_main, t->samples, t->weight_us);
         d->json.failed = d->json.failed || name.failed;
-        conv_text_release(&name);
+        pr_buffer_release(&name);
     }
-    json(d, "]");
+    put(d, "]");
 }
 
 static void
 put_events(data *d)
 {
     const conv_model *m = d->model;
-    json(d, ",\"events\":[");
+    put(d, ",\"events\":[");
     for (size_t i = 0; i < m->n_events; i++) {
         const conv_event *e = &m->events[i];
-        json(d, "%s[\"%s\",%" PRIu64 ",%" PRIu64 ",", comma(i),
-             e->is_gc ? "gc" : conv_mark_name(e->kind), e->first_us, e->end_us);
+        put(d, "%s[\"%s\",%" PRIu64 ",%" PRIu64 ",", comma(i),
+            e->is_gc ? "gc" : conv_mark_name(e->kind), e->first_us, e->end_us);
         json_string(d, e->text);
-        json(d, "]");
+        put(d, "]");
     }
-    json(d, "]");
+    put(d, "]");
 }
 
 /* Functions name their file by its number; files stand with the class of
@@ -278,24 +262,24 @@ put_functions(data *d, pr_err *err)
     const conv_model *m = d->model;
     pr_set files = {.size = sizeof(uint32_t)};
     pr_code rc = PR_OK;
-    json(d, ",\"functions\":[");
+    put(d, ",\"functions\":[");
     for (uint32_t i = 0; i < m->functions.n && rc == PR_OK; i++) {
         const conv_function *f = conv_model_function(m, i);
         uint32_t file;
         rc = pr_set_add(&files, &f->file, &file, err);
-        json(d, "%s", comma(i));
+        put(d, "%s", comma(i));
         json_string(d, f->name);
-        json(d, ",%" PRIu32 ",%" PRId32, file, conv_model_line_of(m, i));
+        put(d, ",%" PRIu32 ",%" PRId32, file, conv_model_line_of(m, i));
     }
-    json(d, "],\"files\":[");
+    put(d, "],\"files\":[");
     for (size_t i = 0; i < files.n; i++) {
         pr_bytes path =
             pr_strings_get(&m->strings, ((const uint32_t *)files.item)[i]);
-        json(d, "%s", comma(i));
+        put(d, "%s", comma(i));
         json_bytes(d, path);
-        json(d, ",\"%s\"", conv_path_name(conv_path_of(path)));
+        put(d, ",\"%s\"", conv_path_name(conv_path_of(path)));
     }
-    json(d, "]");
+    put(d, "]");
     pr_set_release(&files);
     return rc;
 }
@@ -305,10 +289,10 @@ put_totals(data *d)
 {
     if (!d->tree.total_us)
         return;
-    json(d, ",\"total_us\":[");
+    put(d, ",\"total_us\":[");
     for (size_t i = 0; i < d->model->functions.n; i++)
-        json(d, "%s%" PRIu64, comma(i), d->tree.total_us[i]);
-    json(d, "]");
+        put(d, "%s%" PRIu64, comma(i), d->tree.total_us[i]);
+    put(d, "]");
 }
 
 static pr_code
@@ -322,7 +306,7 @@ put_json(data *d, pr_err *err)
     put_events(d);
     pr_code rc = put_functions(d, err);
     put_totals(d);
-    json(d, "}");
+    put(d, "}");
     return rc;
 }
 
@@ -347,7 +331,7 @@ deflate_some(z_stream *stream, const void *bytes, size_t len, int flush)
 }
 
 static bool
-deflate_block(z_stream *stream, const conv_text *block)
+deflate_block(z_stream *stream, const pr_buffer *block)
 {
     uint8_t size[4];
     for (unsigned i = 0; i < 4; i++)
@@ -418,9 +402,9 @@ conv_page_data_make(const conv_model *model, const char *source, uint8_t **ret,
     if (rc == PR_OK)
         rc = compress_data(&d, ret, ret_len, err);
     *changed += d.json.changed;
-    conv_text_release(&d.json);
+    pr_buffer_release(&d.json);
     for (int i = 0; i < N_COLUMNS; i++)
-        conv_text_release(&d.columns[i]);
+        pr_buffer_release(&d.columns[i]);
     conv_page_tree_release(&d.tree);
     free(d.bins_of);
     return rc;

@@ -22,7 +22,6 @@
 #ifndef CONVERTER_PAGE_PAGE_DATA_H
 #define CONVERTER_PAGE_PAGE_DATA_H
 
-#include "converter/encode/text.h"
 #include "converter/page/page_bins.h"
 
 /* The compressed bytes, which the caller frees.  *changed is increased by the

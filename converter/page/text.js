@@ -17,8 +17,8 @@ const text = {
   /* A name on one line: what has no shape of its own is shown as its number,
    * so that no name looks like another or turns the line around. */
   name(name) {
-    return name.replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-      (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+    return name.replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu,
+      (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
   },
 
   base(path) {

@@ -8,7 +8,6 @@
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
 
-#include <base/buffer.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
