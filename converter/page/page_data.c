@@ -206,14 +206,20 @@ put_counts(data *d)
     put(d, "}");
 }
 
-/* A profile of one process says which by its metadata. */
+/* A process is named by its number and the program that it runs. */
 static void
 put_processes(data *d)
 {
-    pr_bytes pid = {"", 0};
-    conv_model_meta(d->model, "pid", &pid);
+    const conv_model *m = d->model;
     put(d, ",\"processes\":[");
-    json_bytes(d, pid);
+    for (size_t i = 0; i < m->n_processes; i++) {
+        pr_buffer name = {0};
+        conv_label_process(&name, PR_QUOTE_LINE, m, (uint32_t)i);
+        put(d, "%s", comma(i));
+        json_bytes(d, (pr_bytes){name.at, name.len});
+        d->json.failed = d->json.failed || name.failed;
+        pr_buffer_release(&name);
+    }
     put(d, "]");
 }
 
@@ -229,10 +235,10 @@ put_threads(data *d)
         put(d, "%s{\"name\":", comma(i));
         json_bytes(d, (pr_bytes){name.at, name.len});
         put(d,
-            ",\"process\":0,\"tid\":%" PRIu64 ",\"interp\":%" PRIu32
-            ",\"main\":%d"
-            ",\"samples\":%" PRIu64 ",\"weight_us\":%" PRIu64 "}",
-            t->tid, t->interp, t->is_main, t->samples, t->weight_us);
+            ",\"process\":%" PRIu32 ",\"tid\":%" PRIu64 ",\"interp\":%" PRIu32
+            ",\"main\":%d,\"samples\":%" PRIu64 ",\"weight_us\":%" PRIu64 "}",
+            t->process, t->tid, t->interp, t->is_main, t->samples,
+            t->weight_us);
         d->json.failed = d->json.failed || name.failed;
         pr_buffer_release(&name);
     }

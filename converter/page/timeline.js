@@ -33,11 +33,18 @@ class Timeline {
     const lanes = this.profile.threads.map((thread, index) => {
       const us = this.statesOf(thread);
       const ran = us.reduce((sum, v, i) => sum + (i % STATES.length < 3 ? v : 0), 0);
-      return { name: text.name(thread.name), index, us, ran, process: thread.process };
+      return { name: this.nameOf(thread), index, us, ran, process: thread.process };
     });
     const busy = lanes.filter((lane) => lane.ran > 0 || lanes.length <= LANES_SHOWN);
     this.idle = lanes.filter((lane) => !busy.includes(lane));
     this.busy = busy.sort((a, b) => a.process - b.process || b.ran - a.ran);
+  }
+
+  /* With several processes, each lane says whose it is. */
+  nameOf(thread) {
+    const { processes } = this.profile.facts;
+    const name = text.name(thread.name);
+    return processes.length < 2 ? name : `${text.name(processes[thread.process])}: ${name}`;
   }
 
   get lanes() {
