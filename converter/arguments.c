@@ -229,6 +229,21 @@ take_max_depth(arguments *args, const char *value)
 }
 
 static bool
+take_base(arguments *args, const char *value)
+{
+    args->conv.base = value;
+    return true;
+}
+
+static bool
+take_follow(arguments *args, const char *value)
+{
+    (void)value;
+    args->action = ARG_FOLLOW;
+    return true;
+}
+
+static bool
 take_level(arguments *args, const char *value)
 {
     long number;
@@ -298,7 +313,15 @@ static const row rows[] = {
     {"max-depth", 0, "N", "deeper stacks lose their middle", take_max_depth},
     {"time", 0, "WHAT", "numbers are real or nominal time, or samples",
      take_time},
-    {"style", 0, "STYLE", "stock: byte by byte as CPython 3.15", take_style},
+    {"style", 0, "STYLE",
+     "stock: byte by byte as CPython 3.15; pyspy, plain: of collapsed",
+     take_style},
+    {"base", 0, "FILE",
+     "two counts a stack: of FILE, and of the rest "
+     "(collapsed)",
+     take_base},
+    {"follow", 0, NULL, "convert again while FILE grows, until it is finished",
+     take_follow},
     {"level", 0, "N", "of compression, 1 to 22 (bin)", take_level},
     {"compression", 0, "HOW", "zstd or none (bin)", take_compression},
     {"list", 0, NULL, "the targets and the programs that open them", take_list},
@@ -430,10 +453,13 @@ check_action(arguments *args, pr_err *err)
                    : PR_OK;
     if (n == 0)
         return fail_usage(err, "no file given");
-    if (args->action != ARG_CONVERT && (n > 1 || args->target || args->output))
+    bool converts = args->action == ARG_CONVERT || args->action == ARG_FOLLOW;
+    if (args->action == ARG_FOLLOW && n > 1)
+        return fail_usage(err, "--follow takes one file");
+    if (!converts && (n > 1 || args->target || args->output))
         return fail_usage(err, "--info and --verify take one file, no target "
                                "and no output");
-    if (args->action != ARG_CONVERT || args->target)
+    if (!converts || args->target)
         return PR_OK;
     const conv_target_info *target =
         args->output ? conv_target_of_output(args->output) : NULL;

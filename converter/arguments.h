@@ -9,6 +9,7 @@
 
 typedef enum arg_action {
     ARG_CONVERT,
+    ARG_FOLLOW,
     ARG_INFO,
     ARG_VERIFY,
     ARG_LIST

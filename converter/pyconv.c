@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- an output that is not finished ---- */
@@ -73,21 +75,54 @@ report(const pr_err *err)
         fprintf(stderr, "hint: %s\n", err->hint);
 }
 
-static void
-show_progress(void *context, uint64_t current, uint64_t total)
+/* ---- progress ---- */
+
+/* A bar, once the work has taken PATIENCE. */
+typedef struct progress {
+    struct timespec begin;
+    int shown; /* percent; -1: nothing */
+} progress;
+
+enum { PATIENCE_MS = 1000, BAR = 40 };
+
+static long
+elapsed_ms(const struct timespec *begin)
 {
-    int *shown = context;
-    int percent = total ? (int)((double)current / (double)total * 100) : 0;
-    if (percent == *shown || percent > 100)
-        return;
-    *shown = percent;
-    fprintf(stderr, "\rpyconv: %d %%", percent);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - begin->tv_sec) * 1000 +
+           (now.tv_nsec - begin->tv_nsec) / 1000000;
 }
 
 static void
-end_progress(int shown)
+show_progress(void *context, uint64_t current, uint64_t total)
 {
-    if (shown >= 0)
+    progress *p = context;
+    int percent = total ? (int)((double)current / (double)total * 100) : 0;
+    if (percent == p->shown || percent > 100 ||
+        elapsed_ms(&p->begin) < PATIENCE_MS)
+        return;
+    p->shown = percent;
+    int filled = percent * BAR / 100;
+    fprintf(stderr, "\rpyconv: [%.*s%*s] %d %%", filled,
+            "########################################", BAR - filled, "",
+            percent);
+}
+
+static pr_progress
+begin_progress(progress *p, bool quiet)
+{
+    p->shown = -1;
+    clock_gettime(CLOCK_MONOTONIC, &p->begin);
+    if (quiet || !isatty(STDERR_FILENO))
+        return (pr_progress){NULL, NULL};
+    return (pr_progress){show_progress, p};
+}
+
+static void
+end_progress(const progress *p)
+{
+    if (p->shown >= 0)
         fputs("\r\033[K", stderr);
 }
 
@@ -135,35 +170,82 @@ note(const conv_report *done, const char *output)
     fputs("\n", stderr);
 }
 
+/* One conversion to `output`; its notes and errors are printed. */
+static pr_code
+convert_once(arguments *args, const char *output, conv_report *done)
+{
+    pr_err err = PR_ERR_INIT;
+    progress shown;
+    args->conv.progress = begin_progress(&shown, args->quiet);
+    pr_code rc = conv_run(args->input, args->n_inputs, args->target, output,
+                          &args->conv, done, &err);
+    end_progress(&shown);
+    bool growing = args->action == ARG_FOLLOW && rc == PR_CUT;
+    if (rc != PR_OK && !growing)
+        report(&err);
+    if (!args->quiet && done->delivered)
+        note(done, output);
+    return rc;
+}
+
+/* Wait until the file has another length or does not exist.  A poll of the
+ * length every 100 ms costs nothing and works on every file system. */
+static void
+wait_for_growth(const char *path, off_t *size)
+{
+    static const struct timespec step = {0, 100000000};
+    struct stat st;
+    while (stat(path, &st) == 0 && st.st_size == *size)
+        nanosleep(&step, NULL);
+    *size = stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+/* Convert as often as the file grows, but rest nine times as long as a
+ * conversion takes. */
+static int
+follow(arguments *args, const char *output)
+{
+    off_t size = -1;
+    for (;;) {
+        conv_report done = {.delivered = 0};
+        struct timespec begin;
+        wait_for_growth(args->input[0], &size);
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        pr_code rc = convert_once(args, output, &done);
+        if (rc != PR_CUT)
+            return status_of(rc, done.delivered);
+        args->conv.force |= done.delivered; /* its own output */
+        long ms = 9 * elapsed_ms(&begin);
+        const struct timespec rest = {ms / 1000, ms % 1000 * 1000000};
+        nanosleep(&rest, NULL);
+    }
+}
+
 static int
 convert(arguments *args)
 {
-    pr_err err = PR_ERR_INIT;
     conv_report done = {.delivered = 0};
-    int shown = -1;
     char *made =
         args->output ? NULL : default_output(args->input[0], args->target);
     const char *output = args->output ? args->output : made;
     if (!output) {
-        pr_no_memory(&err);
-        report(&err);
+        pr_err err = PR_ERR_INIT;
+        report((pr_no_memory(&err), &err));
         return pr_exit_status(PR_NOMEM);
     }
     handle_signals();
     args->conv.unfinished.tell = remember_unfinished;
-    if (!args->quiet && isatty(STDERR_FILENO))
-        args->conv.progress = (pr_progress){show_progress, &shown};
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     args->conv.jobs = cpus > 4 ? 4 : cpus < 1 ? 1 : (int)cpus;
-    pr_code rc = conv_run(args->input, args->n_inputs, args->target, output,
-                          &args->conv, &done, &err);
-    end_progress(shown);
-    if (rc != PR_OK)
-        report(&err);
-    if (!args->quiet && done.delivered)
-        note(&done, output);
+    int status;
+    if (args->action == ARG_FOLLOW) {
+        status = follow(args, output);
+    } else {
+        pr_code rc = convert_once(args, output, &done);
+        status = status_of(rc, done.delivered);
+    }
     free(made);
-    return status_of(rc, done.delivered);
+    return status;
 }
 
 static pr_code
@@ -212,13 +294,12 @@ verify(const char *path, bool quiet)
 {
     pr_err err = PR_ERR_INIT;
     pf_reader *reader = NULL;
-    int shown = -1;
-    const pr_progress progress = {show_progress, &shown};
-    bool show = !quiet && isatty(STDERR_FILENO);
+    progress shown;
+    const pr_progress watch = begin_progress(&shown, quiet);
     pr_code rc = pf_reader_open(path, NULL, &reader, &err);
     if (rc == PR_OK)
-        rc = pf_reader_verify(reader, show ? &progress : NULL, &err);
-    end_progress(shown);
+        rc = pf_reader_verify(reader, &watch, &err);
+    end_progress(&shown);
     if (rc == PR_OK && !quiet)
         rc = tell_whole(path, reader, &err);
     bool opened = reader != NULL;
@@ -257,6 +338,7 @@ act(arguments *args)
     case ARG_VERIFY:
         return verify(args->input[0], args->quiet);
     case ARG_CONVERT:
+    case ARG_FOLLOW:
         break;
     }
     return convert(args);

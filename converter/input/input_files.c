@@ -63,14 +63,16 @@ add_directory(conv_paths *paths, const char *directory, pr_err *err)
 }
 
 pr_code
-conv_paths_expand(const char *const *input, size_t n, conv_paths *ret,
-                  pr_err *err)
+conv_paths_expand(const char *first, const char *const *input, size_t n,
+                  conv_paths *ret, pr_err *err)
 {
     struct stat st;
     pr_code rc = PR_OK;
     *ret = (conv_paths){0};
     if (n == 0)
         return PR_FAIL(err, PR_USAGE, "no input given");
+    if (first)
+        rc = add_path(ret, strdup(first), err);
     for (size_t i = 0; i < n && rc == PR_OK; i++) {
         bool directory = stat(input[i], &st) == 0 && S_ISDIR(st.st_mode);
         rc = directory ? add_directory(ret, input[i], err)

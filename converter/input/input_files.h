@@ -12,11 +12,11 @@ typedef struct conv_paths {
     size_t n, cap;
 } conv_paths;
 
-/* Each file stands for itself, a directory for the files in it whose names
+/* `first`, unless it is NULL, and the inputs.  Each file stands for itself, a directory for the files in it whose names
  * end in .bin, in order of their names.  The caller releases *ret in any
  * case.  PR_IO; PR_USAGE: a directory without such a file, or no input. */
-pr_code conv_paths_expand(const char *const *input, size_t n, conv_paths *ret,
-                          pr_err *err);
+pr_code conv_paths_expand(const char *first, const char *const *input, size_t n,
+                          conv_paths *ret, pr_err *err);
 void conv_paths_release(conv_paths *paths);
 
 /* The permissions that all of them have: what was made of them may have no

@@ -35,6 +35,7 @@ struct conv_merge {
     pr_sink sink;
     pr_sink *next;
     bool several, one_namespace;
+    bool apart; /* processes of two inputs are never one */
     uint64_t shift_us;
     uint32_t process;
     uint32_t input; /* from 1; 0: none yet */
@@ -187,9 +188,10 @@ merge_meta(pr_sink *sink, const char *key, const char *value, size_t len,
 static pr_code
 identify(conv_merge *m, const pr_process *told, uint32_t *ret, pr_err *err)
 {
-    const uint64_t number[3] = {told->pid,
-                                told->pid ? told->start_us : m->process,
-                                told->pid ? told->host.len : told->index};
+    bool named = told->pid && !m->apart;
+    const uint64_t number[3] = {named ? told->pid : 0,
+                                named ? told->start_us : m->process,
+                                named ? told->host.len : told->index};
     size_t n = sizeof number + told->host.len + told->scope.len;
     if (!pr_grow(&m->identity, &m->cap_identity, n, 1))
         return pr_no_memory(err);
@@ -550,8 +552,10 @@ conv_merge_sink(conv_merge *merge)
 }
 
 void
-conv_merge_next(conv_merge *merge, uint64_t shift_us, uint32_t process)
+conv_merge_next(conv_merge *merge, uint64_t shift_us, uint32_t process,
+                bool apart)
 {
     merge->shift_us = shift_us;
     merge->process = process;
+    merge->apart = apart;
 }

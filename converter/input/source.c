@@ -19,6 +19,7 @@ typedef struct source {
 
 struct conv_sources {
     uint32_t n_processes;
+    bool compared; /* the first item is the base of a comparison */
     size_t n;
     source *item;
 };
@@ -88,7 +89,8 @@ number_processes(conv_sources *s)
     for (size_t i = 0; i < s->n; i++) {
         source *new = &s->item[i];
         size_t j = 0;
-        while (j < i && !same_process(&s->item[j], new))
+        while (j < i &&
+               ((s->compared && j == 0) || !same_process(&s->item[j], new)))
             j++;
         new->process = j < i ? s->item[j].process : n++;
     }
@@ -116,7 +118,7 @@ lay_out(conv_sources *s)
 {
     number_processes(s);
     qsort(s->item, s->n, sizeof *s->item, compare_sources);
-    uint64_t wall = first_wall(s);
+    uint64_t wall = s->compared ? 0 : first_wall(s);
     for (size_t i = 0; i < s->n; i++) {
         size_t first = i;
         while (first > 0 && s->item[first - 1].process == s->item[i].process)
@@ -129,9 +131,9 @@ lay_out(conv_sources *s)
 
 /* ---- life ---- */
 
-pr_code
-conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
-                  pr_err *err)
+static pr_code
+open_all(const char *const *path, size_t n, bool compared, conv_sources **ret,
+         pr_err *err)
 {
     if (n == 0)
         return PR_FAIL(err, PR_USAGE, "no input given");
@@ -143,6 +145,7 @@ conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
         return pr_no_memory(err);
     }
     s->item = item;
+    s->compared = compared;
     pr_code rc = PR_OK;
     for (; s->n < n && rc == PR_OK; s->n++) {
         item[s->n].path = path[s->n];
@@ -155,6 +158,29 @@ conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
         conv_sources_free(s);
     }
     return rc;
+}
+
+pr_code
+conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
+                  pr_err *err)
+{
+    return open_all(path, n, false, ret, err);
+}
+
+pr_code
+conv_sources_open_base(const char *const *path, size_t n, conv_sources **ret,
+                       uint32_t *ret_base, pr_err *err)
+{
+    conv_sources *s;
+    uint32_t base = 0;
+    pr_code rc = open_all(path, n, true, &s, err);
+    if (rc != PR_OK)
+        return rc;
+    while (pf_reader_process(s->item[0].reader, base))
+        base++;
+    *ret = s;
+    *ret_base = base;
+    return PR_OK;
 }
 
 pr_code
@@ -241,7 +267,8 @@ feed_all(conv_sources *s, const conv_opts *opts, conv_merge *merge,
     for (size_t i = 0; i < s->n; i++) {
         pr_err err = PR_ERR_INIT;
         if (merge)
-            conv_merge_next(merge, s->item[i].shift_us, s->item[i].process);
+            conv_merge_next(merge, s->item[i].shift_us, s->item[i].process,
+                            s->compared);
         pr_code rc = replay(&s->item[i], opts, &progress, sink, samples, &err);
         if (rc == PR_INCOMPARABLE) /* with those before it */
             pr_err_wrap(&err, "'%s'", s->item[i].path);

@@ -98,8 +98,10 @@ find_target(const char *name, const conv_target **ret, pr_err *err)
 static pr_code
 find_style(const char *name, conv_style *ret, pr_err *err)
 {
-    static const char *const names[CONV_STYLES] = {[CONV_STYLE_STOCK] =
-                                                       "stock"};
+    static const char *const names[CONV_STYLES] = {[CONV_STYLE_STOCK] = "stock",
+                                                   [CONV_STYLE_PYSPY] = "pyspy",
+                                                   [CONV_STYLE_PLAIN] =
+                                                       "plain"};
     *ret = CONV_STYLE_OWN;
     if (!name)
         return PR_OK;
@@ -128,6 +130,7 @@ check_taken(const conv_target *t, const conv_opts *o, conv_style style,
         {o->time != CONV_TIME_DEFAULT, t->times != 0, "choice of time"},
         {o->time != CONV_TIME_DEFAULT, t->times >> o->time & 1,
          "such time: it holds samples besides the time"},
+        {o->base != NULL, t->takes & CONV_TAKES_BASE, "comparison"},
         {o->zstd_level || o->no_compression, t->takes & CONV_TAKES_COMPRESSION,
          "compression"},
     };
@@ -150,6 +153,8 @@ plan_job(const conv_target *target, const conv_opts *opts, const char *source,
     if (rc != PR_OK)
         return rc;
     bool stock = style == CONV_STYLE_STOCK;
+    if (stock && opts->base)
+        return PR_FAIL(err, PR_USAGE, "CPython has no such comparison");
     if (stock &&
         (opts->level != CONV_LEVEL_DEFAULT || opts->time != CONV_TIME_DEFAULT))
         return PR_FAIL(err, PR_USAGE,
@@ -162,7 +167,8 @@ plan_job(const conv_target *target, const conv_opts *opts, const char *source,
                       .level = opts->level,
                       .time = opts->time};
     if (job->level == CONV_LEVEL_DEFAULT)
-        job->level = stock ? CONV_LEVEL_LINE : target->level;
+        job->level = stock || style == CONV_STYLE_PYSPY ? CONV_LEVEL_LINE
+                                                        : target->level;
     if (job->time == CONV_TIME_DEFAULT)
         job->time = stock ? CONV_TIME_SAMPLES : target->time;
     return PR_OK;
@@ -364,8 +370,11 @@ write_merged(const conv_paths *paths, const conv_target *target, conv_job *job,
              conv_report *report, pr_err *err)
 {
     conv_sources *sources;
-    pr_code rc = conv_sources_open((const char *const *)paths->at, paths->n,
-                                   &sources, err);
+    const char *const *path = (const char *const *)paths->at;
+    pr_code rc = job->opts->base
+                     ? conv_sources_open_base(path, paths->n, &sources,
+                                              &job->n_base, err)
+                     : conv_sources_open(path, paths->n, &sources, err);
     if (rc != PR_OK)
         return rc;
     rc = (target->open ? write_sink : write_model)(sources, target, job, report,
@@ -459,7 +468,7 @@ conv_run(const char *const *input, size_t n, const char *target_name,
         *ret = (conv_report){.delivered = 0};
     pr_code rc = find_target(target_name, &target, err);
     if (rc == PR_OK)
-        rc = conv_paths_expand(input, n, &paths, err);
+        rc = conv_paths_expand(opts->base, input, n, &paths, err);
     if (rc == PR_OK)
         rc = plan_job(target, opts, paths.at[0], &job, err);
     if (rc == PR_OK) {
@@ -477,7 +486,7 @@ conv_to_memory(const char *const *input, size_t n, const conv_opts *opts,
     conv_paths paths;
     conv_job job;
     conv_report report = {.delivered = 0};
-    pr_code rc = conv_paths_expand(input, n, &paths, err);
+    pr_code rc = conv_paths_expand(NULL, input, n, &paths, err);
     if (rc == PR_OK)
         rc = plan_job(&conv_sqlite, opts, paths.at[0], &job, err);
     if (rc == PR_OK) {

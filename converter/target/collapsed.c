@@ -2,6 +2,10 @@
  * collapsed.c - one line a distinct stack: "thread;outermost;...;innermost N",
  * highest count first, then in order of the text.
  *
+ * Other styles: "pyspy" as py-spy's raw format, "plain" the names of functions
+ * alone, with all threads together; names are escaped as in our own.
+ * A comparison has two counts a line, as difffolded.pl writes it: of the base
+ * and of the other inputs; threads are compared by their names alone.
  * Own style: names escaped (PR_QUOTE_FRAME, and the space in front of a
  * number at the end of a frame becomes '_'), equal lines added up.
  * Stock style: byte by byte what CPython 3.15 Lib/profiling/sampling/
@@ -26,8 +30,13 @@ typedef struct group {
     uint32_t thread;
 } group;
 
+/* Of the base of a comparison, and of the rest. */
+typedef struct counts {
+    uint64_t base, rest;
+} counts;
+
 typedef struct entry {
-    uint64_t count;
+    counts count;
     uint32_t group; /* in order of their text */
     uint32_t rank, line;
 } entry;
@@ -42,7 +51,7 @@ typedef struct collapse {
     pr_list line;       /* [node] */
     pr_buffer names;    /* of the threads */
     group *groups;      /* [n_threads], sorted */
-    uint64_t *count;    /* [line or node] within one group */
+    counts *count;      /* [line or node] within one group */
     pr_list touched;    /* whose count is not 0 */
     entry *entries;
     size_t n_entries, cap_entries;
@@ -69,12 +78,105 @@ stock_frame(pr_buffer *text, const conv_model *model, uint32_t id)
     pr_buffer_i64(text, line);
 }
 
+/* py-spy's "--format raw": "name (file:line)", with the file's base name. */
+static void
+pyspy_frame(pr_buffer *text, const conv_model *model, uint32_t id)
+{
+    const conv_frame *frame = conv_model_frame(model, id);
+    const conv_function *f = conv_model_function(model, frame->function);
+    pr_bytes name = pr_strings_get(&model->strings, f->name);
+    pr_bytes base = conv_path_base(pr_strings_get(&model->strings, f->file));
+    pr_quote_name(text, PR_QUOTE_FRAME, name.at, name.len);
+    pr_buffer_puts(text, " (");
+    pr_quote_name(text, PR_QUOTE_FRAME, base.at, base.len);
+    if (frame->line > 0) {
+        pr_buffer_puts(text, ":");
+        pr_buffer_i64(text, frame->line);
+    }
+    pr_buffer_puts(text, ")");
+}
+
+static void
+plain_frame(pr_buffer *text, const conv_model *model, uint32_t id)
+{
+    const conv_frame *frame = conv_model_frame(model, id);
+    const conv_function *f = conv_model_function(model, frame->function);
+    pr_bytes name = pr_strings_get(&model->strings, f->name);
+    pr_quote_name(text, PR_QUOTE_FRAME, name.at, name.len);
+    pr_quote_count(text, 0);
+}
+
 static void
 own_frame(pr_buffer *text, const conv_model *model, uint32_t id)
 {
     conv_label_frame(text, PR_QUOTE_FRAME, model, id);
     pr_quote_count(text, 0);
 }
+
+/* "thread (id): name", as py-spy --threads writes it. */
+static void
+pyspy_thread(pr_buffer *text, const conv_model *model, uint32_t id)
+{
+    const conv_thread *thread = &model->threads[id];
+    pr_buffer_puts(text, "thread (");
+    pr_buffer_u64(text, thread->tid);
+    pr_buffer_puts(text, ")");
+    if (!thread->named)
+        return;
+    pr_bytes name = pr_strings_get(&model->strings, thread->name);
+    pr_buffer_puts(text, ": ");
+    pr_quote_name(text, PR_QUOTE_FRAME, name.at, name.len);
+}
+
+static void
+stock_thread(pr_buffer *text, const conv_model *model, uint32_t id)
+{
+    pr_buffer_puts(text, "tid:");
+    pr_buffer_u64(text, model->threads[id].tid);
+}
+
+/* All threads are one. */
+static void
+plain_thread(pr_buffer *text, const conv_model *model, uint32_t id)
+{
+    (void)text;
+    (void)model;
+    (void)id;
+}
+
+static void
+own_thread(pr_buffer *text, const conv_model *model, uint32_t id)
+{
+    conv_label_owner(text, PR_QUOTE_FRAME, model, id, ";");
+}
+
+/* Ids differ between two recordings: names alone are compared. */
+static void
+compared_thread(pr_buffer *text, const conv_model *model, uint32_t id)
+{
+    const conv_thread *thread = &model->threads[id];
+    pr_bytes name = pr_strings_get(&model->strings, thread->name);
+    if (thread->named)
+        pr_quote_name(text, PR_QUOTE_FRAME, name.at, name.len);
+    else
+        pr_buffer_puts(text, thread->is_main ? "MainThread" : "thread");
+}
+
+typedef void (*put_text)(pr_buffer *text, const conv_model *model, uint32_t id);
+
+static const put_text frame_text[CONV_STYLES] = {
+    [CONV_STYLE_OWN] = own_frame,
+    [CONV_STYLE_STOCK] = stock_frame,
+    [CONV_STYLE_PYSPY] = pyspy_frame,
+    [CONV_STYLE_PLAIN] = plain_frame,
+};
+
+static const put_text thread_text[CONV_STYLES] = {
+    [CONV_STYLE_OWN] = own_thread,
+    [CONV_STYLE_STOCK] = stock_thread,
+    [CONV_STYLE_PYSPY] = pyspy_thread,
+    [CONV_STYLE_PLAIN] = plain_thread,
+};
 
 static pr_code
 split_frames(collapse *c, pr_err *err)
@@ -84,10 +186,7 @@ split_frames(collapse *c, pr_err *err)
     for (uint32_t i = 0; i < c->model->frames.n && rc == PR_OK; i++) {
         uint64_t changed = text.changed;
         pr_buffer_reset(&text);
-        if (c->stock)
-            stock_frame(&text, c->model, i);
-        else
-            own_frame(&text, c->model, i);
+        frame_text[c->job->style](&text, c->model, i);
         c->job->names_changed += text.changed > changed;
         rc = text.failed ? pr_no_memory(err)
                          : conv_stack_order_split(&c->lines, text.at, text.len,
@@ -125,7 +224,7 @@ compare_groups(const void *a_group, const void *b_group)
 {
     const group *a = a_group, *b = b_group;
     size_t n = a->len < b->len ? a->len : b->len;
-    int order = memcmp(a->at, b->at, n);
+    int order = n ? memcmp(a->at, b->at, n) : 0;
     if (order != 0)
         return order;
     if (a->len == b->len)
@@ -143,12 +242,9 @@ name_threads(collapse *c, pr_err *err)
     pr_list end = {0};
     pr_code rc = c->groups ? PR_OK : pr_no_memory(err);
     for (uint32_t i = 0; i < n && rc == PR_OK; i++) {
-        if (c->stock) {
-            pr_buffer_puts(&c->names, "tid:");
-            pr_buffer_u64(&c->names, c->model->threads[i].tid);
-        } else {
-            conv_label_owner(&c->names, PR_QUOTE_FRAME, c->model, i, ";");
-        }
+        (c->job->n_base && c->job->style != CONV_STYLE_PLAIN
+             ? compared_thread
+             : thread_text[c->job->style])(&c->names, c->model, i);
         if (c->names.failed || c->names.len > UINT32_MAX)
             rc = pr_no_memory(err);
         else
@@ -173,16 +269,18 @@ count_thread(collapse *c, const conv_thread *thread, pr_err *err)
     conv_cursor cursor;
     conv_model_run run;
     conv_cursor_init(&cursor, thread);
+    bool base = thread->process < c->job->n_base;
     while (conv_cursor_next(&cursor, &run)) {
         uint32_t key = c->stock ? run.node : c->line.at[run.node];
         if (run.weight_us == 0 || (c->stock && run.node == 0))
             continue;
-        if (c->count[key] == 0) {
+        counts *count = &c->count[key];
+        if (count->base == 0 && count->rest == 0) {
             pr_code rc = pr_list_add(&c->touched, key, err);
             if (rc != PR_OK)
                 return rc;
         }
-        c->count[key] += run.weight_us;
+        *(base ? &count->base : &count->rest) += run.weight_us;
     }
     return PR_OK;
 }
@@ -198,7 +296,7 @@ close_group(collapse *c, uint32_t number, const uint32_t *rank, pr_err *err)
         uint32_t line = c->stock ? c->line.at[key] : key;
         c->entries[c->n_entries++] =
             (entry){c->count[key], number, rank[line], line};
-        c->count[key] = 0;
+        c->count[key] = (counts){0, 0};
     }
     c->touched.n = 0;
     return PR_OK;
@@ -207,7 +305,8 @@ close_group(collapse *c, uint32_t number, const uint32_t *rank, pr_err *err)
 static bool
 same_text(const group *a, const group *b)
 {
-    return a->len == b->len && memcmp(a->at, b->at, a->len) == 0;
+    return a->len == b->len &&
+           (a->len == 0 || memcmp(a->at, b->at, a->len) == 0);
 }
 
 static pr_code
@@ -233,8 +332,10 @@ static int
 compare_entries(const void *a_entry, const void *b_entry)
 {
     const entry *a = a_entry, *b = b_entry;
-    if (a->count != b->count)
-        return a->count < b->count ? 1 : -1;
+    uint64_t x = a->count.base + a->count.rest;
+    uint64_t y = b->count.base + b->count.rest;
+    if (x != y)
+        return x < y ? 1 : -1;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
     return (a->rank > b->rank) - (a->rank < b->rank);
@@ -255,12 +356,18 @@ write_entries(collapse *c, pr_err *err)
         if (rc != PR_OK)
             break;
         conv_out_write(out, c->groups[e->group].at, c->groups[e->group].len);
-        if (e->line)
+        if (e->line && c->groups[e->group].len)
             conv_out_write(out, ";", 1);
         conv_out_write(out, line.text.at, line.text.len);
+        if (e->line == 0 && c->groups[e->group].len == 0)
+            conv_out_puts(out, "(idle)");
         pr_buffer_reset(&number);
         pr_buffer_puts(&number, " ");
-        pr_buffer_u64(&number, e->count);
+        if (c->job->n_base) {
+            pr_buffer_u64(&number, e->count.base);
+            pr_buffer_puts(&number, " ");
+        }
+        pr_buffer_u64(&number, e->count.rest);
         pr_buffer_puts(&number, "\n");
         conv_out_write(out, number.at, number.len);
     }
@@ -320,7 +427,8 @@ const conv_target conv_collapsed = {
     .level = CONV_LEVEL_FUNCTION,
     .time = CONV_TIME_SAMPLES,
     .times = CONV_TIMES_ALL,
-    .styles = 1u << CONV_STYLE_STOCK,
-    .takes = CONV_TAKES_LEVEL,
+    .styles = 1u << CONV_STYLE_STOCK | 1u << CONV_STYLE_PYSPY |
+              1u << CONV_STYLE_PLAIN,
+    .takes = CONV_TAKES_LEVEL | CONV_TAKES_BASE,
     .write = write_collapsed,
 };

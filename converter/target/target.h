@@ -15,6 +15,8 @@
 typedef enum conv_style {
     CONV_STYLE_OWN,
     CONV_STYLE_STOCK, /* byte by byte as CPython 3.15 */
+    CONV_STYLE_PYSPY, /* as py-spy */
+    CONV_STYLE_PLAIN, /* names of functions alone */
     CONV_STYLES
 } conv_style;
 
@@ -24,7 +26,8 @@ typedef struct conv_job {
     const conv_opts *opts;
     const char *source; /* name of the (first) input */
     size_t n_inputs;
-    void *state;             /* of a target with begin */
+    uint32_t n_base; /* processes of the base of a comparison; 0: none */
+    void *state;     /* of a target with begin */
     struct sqlite3 **memory; /* not NULL: where sqlite leaves its database,
                               * which is in memory and not a file */
     conv_style style;
@@ -37,8 +40,9 @@ typedef struct conv_job {
 
 /* Options that only some targets have. */
 enum {
-    CONV_TAKES_LEVEL = 1,      /* --lines, --functions */
-    CONV_TAKES_COMPRESSION = 2 /* --level, --compression */
+    CONV_TAKES_LEVEL = 1,       /* --lines, --functions */
+    CONV_TAKES_COMPRESSION = 2, /* --level, --compression */
+    CONV_TAKES_BASE = 4         /* --base */
 };
 
 #define CONV_TIMES_ALL \

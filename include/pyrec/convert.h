@@ -80,15 +80,14 @@ typedef struct conv_opts {
     pr_progress progress;
     conv_unfinished unfinished;
     conv_filters filters;
+    const char *base; /* target collapsed: compare with this profile, NULL: do
+                       * not */
 } conv_opts;
 
-#define CONV_OPTS_INIT                                                     \
-    {                                                                      \
-        sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0, \
-            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL},         \
-        {                                                                  \
-            0                                                              \
-        }                                                                  \
+#define CONV_OPTS_INIT                                                       \
+    {                                                                        \
+        sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0,   \
+            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL}, {0}, NULL \
     }
 
 /* A target as a user sees it.  All texts are static. */

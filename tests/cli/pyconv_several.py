@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -207,6 +208,57 @@ def check_rights(results):
                   wrong)
 
 
+def check_comparison(results, made):
+    """Two columns for each stack: of the base, and of the other."""
+    done = run("one.bin", "--base", "two.bin", "--to", "collapsed", "-o",
+               "diff.txt")
+    columns = [0, 0]
+    threads = set()
+    with open("diff.txt", encoding="utf-8") as lines:
+        for line in lines:
+            stack, base, new = line.rsplit(" ", 2)
+            columns[0] += int(base)
+            columns[1] += int(new)
+            threads.add(stack.split(";")[0])
+    results.check("a comparison has both counts",
+                  done.returncode == 0 and
+                  columns == [made[1].samples(), made[0].samples()] and
+                  threads <= {"MainThread", "thread"},
+                  f"{done.stderr} {columns} {threads}")
+    same = run("one.bin", "--base", "one.bin", "--to", "collapsed", "-o",
+               "same.txt", "--style", "plain")
+    with open("same.txt", encoding="utf-8") as lines:
+        equal = all(line.split()[-1] == line.split()[-2] for line in lines)
+    results.check("a profile is equal to itself",
+                  same.returncode == 0 and equal, same.stderr)
+
+
+def check_follow(results, made):
+    """A file that grows: its database appears, and is whole at the end."""
+    with open("two.bin", "rb") as file:
+        data = file.read()
+    harness.feed(made[1], "open.bin", segment=500, end="abort")
+    with open("open.bin", "rb") as file:
+        beginning = file.read()
+    follower = subprocess.Popen(
+        [outputs.PYCONV, "open.bin", "--follow", "-o", "followed.db"],
+        stderr=subprocess.PIPE, text=True)
+    while not os.path.exists("followed.db") and follower.poll() is None:
+        time.sleep(0.01)
+    first = os.path.exists("followed.db")
+    with open("open.bin", "r+b") as file:
+        file.write(data)
+        file.truncate()
+    done = len(data) != len(beginning)
+    _, errors = follower.communicate()
+    database = sqlite3.connect("followed.db")
+    samples = database.execute("SELECT sum(samples) FROM thread").fetchone()[0]
+    database.close()
+    results.check("a database follows a file until it is finished",
+                  first and done and follower.returncode == 0 and
+                  samples == made[1].samples(), f"{errors} {samples}")
+
+
 def check_partial(results):
     """One whole and one cut file."""
     with open("two.bin", "rb") as file:
@@ -239,6 +291,8 @@ def main():
         check_merged(results, made)
         check_directory(results)
         check_intervals(results, rnd)
+        check_comparison(results, made)
+        check_follow(results, made)
         check_rights(results)
         check_partial(results)
     results.exit()

@@ -18,7 +18,8 @@ check='python3:python3 libcmocka-dev:cmocka.h zstd:zstd dpkg:dpkg-deb
 peers='nodejs:node npm:npm chromium:chromium xz-utils:xz
        gcc-s390x-linux-gnu:s390x-linux-gnu-gcc qemu-user:qemu-s390x
        libc6-dev-s390x-cross:/usr/s390x-linux-gnu/include/stdio.h
-       dpkg-dev:dpkg-source'
+       dpkg-dev:dpkg-source golang-go:go valgrind:callgrind_annotate
+       libxml2-utils:xmllint'
 
 long='clang:clang debhelper:dh lintian:lintian mmdebstrap:mmdebstrap'
 

@@ -313,7 +313,7 @@ profiles_of_one_process_lie_behind_each_other(void **state)
     const uint32_t f[] = {0};
     const pr_count count = {0, PR_COUNT_PROVEN, 3};
     for (uint32_t i = 0; i < 2; i++) {
-        conv_merge_next(merge, i * 5000ull, 0);
+        conv_merge_next(merge, i * 5000ull, 0, false);
         tell_start(sink, PR_MODE_WALL, i * 5000ull);
         if (i == 1)
             tell_string(sink, "/other.py"); /* other ids this time */
@@ -346,14 +346,14 @@ profiles_that_overlap_or_differ_are_not_merged(void **state)
                          PR_OK);
         pr_sink *sink = conv_merge_sink(merge);
         const uint32_t f[] = {0};
-        conv_merge_next(merge, 0, 0);
+        conv_merge_next(merge, 0, 0, false);
         tell_start(sink, PR_MODE_WALL, 0);
         tell_names(sink);
         assert_int_equal(tell(sink, 0, 0, f, 1, 9000, 0), PR_OK);
         const pr_start start = {.interval_us = 1000,
                                 .mode = how ? PR_MODE_WALL : PR_MODE_CPU};
         const pr_thread thread = {7, 0, 0, "", 0};
-        conv_merge_next(merge, 100, how == 2);
+        conv_merge_next(merge, 100, how == 2, false);
         pr_code rc = PR_SINK_CALL(sink, start, &start, &error);
         if (how > 0) {
             assert_int_equal(rc, PR_OK);
