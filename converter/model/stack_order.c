@@ -65,6 +65,20 @@ conv_stack_order_child(conv_stack_order *lines, uint32_t parent, uint32_t part,
     return pr_list_add(&lines->depth, lines->depth.at[parent] + 1, err);
 }
 
+pr_code
+conv_stack_order_append(conv_stack_order *lines, uint32_t parent, uint32_t part,
+                        uint32_t *ret, pr_err *err)
+{
+    pr_set *nodes = &lines->nodes;
+    if (nodes->n >= UINT32_MAX ||
+        !pr_grow(&nodes->item, &nodes->cap, nodes->n + 1, nodes->size))
+        return pr_no_memory(err);
+    ((conv_stack_order_node *)nodes->item)[nodes->n] =
+        (conv_stack_order_node){parent, part};
+    *ret = (uint32_t)nodes->n++;
+    return pr_list_add(&lines->depth, lines->depth.at[parent] + 1, err);
+}
+
 /* ---- ranks ---- */
 
 /* A part and what follows it: nothing or ';'. */

@@ -33,6 +33,11 @@ pr_code conv_stack_order_split(conv_stack_order *lines, const char *text,
 pr_code conv_stack_order_child(conv_stack_order *lines, uint32_t parent,
                                uint32_t part, uint32_t *ret, pr_err *err);
 
+/* The same without a search: the caller knows that it is a new line.  Not
+ * together with conv_stack_order_child(). */
+pr_code conv_stack_order_append(conv_stack_order *lines, uint32_t parent,
+                                uint32_t part, uint32_t *ret, pr_err *err);
+
 /* rank[node], ascending in the order of the lines as bytes.  The caller frees
  * it. */
 pr_code conv_stack_order_rank(const conv_stack_order *lines, uint32_t **ret,

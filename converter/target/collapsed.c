@@ -198,9 +198,36 @@ split_frames(collapse *c, pr_err *err)
     return rc;
 }
 
+/* Are the texts of two frames never equal, and each one part?  Then each node
+ * is a line of its own. */
+static bool
+texts_differ(const collapse *c)
+{
+    size_t n = c->model->frames.n;
+    return c->parts.n == n && c->lines.parts.n == n;
+}
+
+/* A frame's part has the number of the frame then. */
+static pr_code
+append_nodes(collapse *c, pr_err *err)
+{
+    pr_code rc = pr_list_add(&c->line, 0, err);
+    for (size_t i = 1; i < c->model->n_nodes && rc == PR_OK; i++) {
+        conv_node node = c->model->nodes[i];
+        uint32_t line;
+        rc = conv_stack_order_append(&c->lines, node.parent, node.frame, &line,
+                                     err);
+        if (rc == PR_OK)
+            rc = pr_list_add(&c->line, line, err);
+    }
+    return rc;
+}
+
 static pr_code
 line_nodes(collapse *c, pr_err *err)
 {
+    if (texts_differ(c))
+        return append_nodes(c, err);
     pr_code rc = pr_list_add(&c->line, 0, err);
     for (size_t i = 1; i < c->model->n_nodes && rc == PR_OK; i++) {
         conv_node node = c->model->nodes[i];

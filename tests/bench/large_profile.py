@@ -1,8 +1,11 @@
-"""Make a large profile as a web server's might be: large_profile.py FILE N.
+"""Make a large profile as a web server's might be: large_profile.py FILE N
+[STACKS].
 
 Runs under CPython 3.15, whose writer makes the file.  Eight threads, depth 30
 to 60, tops that change while most samples repeat the last; always the same
-for the same N.
+for the same arguments.  Without STACKS almost every change leads to a new
+stack; with STACKS there are at most so many, and a change leads to one that a
+walk through the program had nearby.
 """
 
 import random
@@ -79,11 +82,53 @@ class Thread:
         return stock.ThreadInfo((self.tid, status, self.frames))
 
 
+class Visitor:
+    """A thread that comes back to the stacks of a pool."""
+
+    def __init__(self, number, pool):
+        self.tid = 4000 + number
+        self.pool = pool
+        self.at = chance.randrange(len(pool))
+        self.idle = 0
+        self.infos = {}
+
+    def step(self):
+        if self.idle:
+            self.idle -= 1
+        elif chance.random() < 0.03:
+            self.idle = chance.randint(5, 60)
+        else:
+            self.at = (self.at + chance.choice((-2, -1, 1, 1, 3))) % len(
+                self.pool)
+
+    def info(self, status):
+        key = self.at, status
+        if key not in self.infos:
+            self.infos[key] = stock.ThreadInfo(
+                (self.tid, status, self.pool[self.at]))
+        return self.infos[key]
+
+
+def make_pool(stacks):
+    walker, pool, seen = Thread(0), [], set()
+    while len(pool) < stacks:
+        walker.step()
+        key = tuple(walker.stack)
+        if key not in seen:
+            seen.add(key)
+            pool.append([frame(*at) for at in reversed(walker.stack)])
+    return pool
+
+
 def main():
     time_us = 1000000000
     writer = stock.BinaryWriter(sys.argv[1], INTERVAL, time_us, compression=1,
                                 mode=0, capture_features=1)
-    threads = [Thread(i) for i in range(THREADS)]
+    if len(sys.argv) > 3:
+        pool = make_pool(int(sys.argv[3]))
+        threads = [Visitor(i, pool) for i in range(THREADS)]
+    else:
+        threads = [Thread(i) for i in range(THREADS)]
     current = 0
     ticks = int(sys.argv[2]) // THREADS
     running = stock.THREAD_STATUS_ON_CPU | stock.THREAD_STATUS_HAS_GIL
