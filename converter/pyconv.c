@@ -4,6 +4,7 @@
 #include "converter/arguments.h"
 #include "converter/job/info.h"
 #include <base/buffer.h>
+#include <base/message.h>
 #include <pyrec/reader.h>
 
 #include <errno.h>
@@ -66,13 +67,7 @@ status_of(pr_code code, bool delivered)
 static void
 report(const pr_err *err)
 {
-    pr_err first = *err;
-    char line[sizeof err->what + 128];
-    first.hint[0] = '\0';
-    pr_err_format(&first, line, sizeof line);
-    fprintf(stderr, "pyconv: error: %s\n", line);
-    if (err->hint[0])
-        fprintf(stderr, "hint: %s\n", err->hint);
+    pr_message_error(stderr, "pyconv", err);
 }
 
 /* ---- progress ---- */
@@ -158,16 +153,16 @@ note(const conv_report *done, const char *output)
               "time is nominal: one interval each\n",
               stderr);
     if (done->unmatched[0])
-        fprintf(stderr, "pyconv: nothing in the profile is called '%s'\n",
-                done->unmatched);
+        pr_message(stderr, "pyconv", "warning",
+                   "nothing in the profile is called '%s'", done->unmatched);
     if (!isatty(STDERR_FILENO) || strcmp(output, "-") == 0)
         return;
-    fprintf(stderr, "pyconv: %" PRIu64 " samples to '%s'", done->samples,
-            output);
+    pr_message(stderr, "pyconv", NULL, "%" PRIu64 " samples to '%s'",
+               done->samples, output);
     if (done->unobserved_us)
-        fprintf(stderr, "; %.3f s of the threads' time was not observed",
-                (double)done->unobserved_us / 1e6);
-    fputs("\n", stderr);
+        pr_message(stderr, "pyconv", NULL,
+                   "%.3f s of the threads' time was not observed",
+                   (double)done->unobserved_us / 1e6);
 }
 
 /* One conversion to `output`; its notes and errors are printed. */

@@ -4,6 +4,7 @@
 #include "query/command_line.h"
 #include "query/overview.h"
 
+#include <base/message.h>
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
@@ -26,13 +27,11 @@ report(const pr_err *err, const char *query)
     if (has_place)
         shown.offset = PR_NO_OFFSET;
     shown.hint[0] = '\0';
-    char line[sizeof err->what + sizeof err->hint + 128];
-    pr_err_format(&shown, line, sizeof line);
-    fprintf(stderr, "pyquery: error: %s\n", line);
+    pr_message_error(stderr, "pyquery", &shown);
     if (has_place)
         q_render_fault(query, err->offset, stderr);
     if (err->hint[0])
-        fprintf(stderr, "hint: %s\n", err->hint);
+        pr_message(stderr, "pyquery", "hint", "%s", err->hint);
 }
 
 /* ---- Ctrl-C ---- */

@@ -466,10 +466,11 @@ static pr_code
 take_option(rec_options *o, int option, char **argv, pr_err *err)
 {
     if (option == '?' || option == ':') {
-        PR_FAIL(err, PR_USAGE, "%s '%s'",
-                option == ':' ? "value missing after" : "unknown option",
+        PR_FAIL(err, PR_USAGE,
+                option == ':' ? "option '%s' needs a value"
+                              : "unknown option '%s'",
                 argv[optind - 1]);
-        pr_err_hint(err, "see pyrec --help");
+        pr_err_hint(err, "try 'pyrec --help'");
         return PR_USAGE;
     }
     if (optarg)

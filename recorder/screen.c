@@ -3,6 +3,7 @@
  */
 #include "recorder/screen.h"
 
+#include <base/message.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -26,14 +27,8 @@ rec_screen_clear(rec_screen *screen)
 void
 rec_screen_error(rec_screen *screen, const pr_err *err)
 {
-    char text[1024];
-    pr_err bare = *err;
-    bare.hint[0] = '\0';
     rec_screen_clear(screen);
-    pr_err_format(&bare, text, sizeof text);
-    fprintf(stderr, "pyrec: error: %s\n", text);
-    if (err->hint[0])
-        fprintf(stderr, "pyrec: hint: %s\n", err->hint);
+    pr_message_error(stderr, "pyrec", err);
     if (!screen->debug)
         return;
     fprintf(stderr, "pyrec: debug: %s (%s), errno %d", pr_code_name(err->code),

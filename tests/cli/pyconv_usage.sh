@@ -8,7 +8,7 @@ whole=$vectors/good-two-segments.bin
 export LC_ALL=C
 
 only_error() {
-    [ "$(grep -cv '^hint: ' err)" = 1 ] && [ "$(wc -l <err)" -le 2 ] &&
+    [ "$(grep -cv '^py[a-z]*: hint: ' err)" = 1 ] && [ "$(wc -l <err)" -le 2 ] &&
         head -1 err | grep -q '^pyconv: error: \|^pyquery: '
 }
 
@@ -69,7 +69,7 @@ expect "a device takes what streams" 0 \
     "$pyconv" run.bin --to collapsed -o /dev/null
 expect "a full disk is told" 1 "$pyconv" run.bin --to collapsed -o /dev/full
 holds "with its cause" err "No space left on device"
-holds "and the remedy" err "^hint: make room"
+holds "and the remedy" err "^pyconv: hint: make room"
 for to in sqlite speedscope; do
     expect "a limit on files is told for $to" 1 \
         sh -c 'ulimit -f 1; exec "$0" "$1" --to $2 -o limited.$2' "$pyconv" \
@@ -167,10 +167,10 @@ expect "verify to a full disk" 1 \
 expect "verify: cut" 3 "$pyconv" --verify "$vectors/bad-cut-open.bin"
 holds "names the file and the place" err \
     "bad-cut-open.bin': .* (at byte [0-9]*)$"
-holds "and the remedy" err "^hint: .*--to bin"
+holds "and the remedy" err "^pyconv: hint: .*--to bin"
 expect "verify: damaged" 1 "$pyconv" --verify "$vectors/bad-data-bit.bin"
 holds "names them, too" err "bad-data-bit.bin': .* (at byte [0-9]*)$"
-holds "and the remedy" err "^hint: .*--to bin"
+holds "and the remedy" err "^pyconv: hint: .*--to bin"
 expect "info" 0 "$pyconv" --info run.bin
 holds "tells the state" out "^state *finished"
 holds "and the samples" out "^samples"

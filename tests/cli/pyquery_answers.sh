@@ -133,7 +133,7 @@ same "a fault is marked below the query" <<'TEXT'
 pyquery: error: 'bye' is not by, per, where, in, thread, between, first, last, only, without, focus, ignore, hide or as
   top 5 bye self
         ^
-hint: did you mean 'by'
+pyquery: hint: did you mean 'by'
 TEXT
 
 ends 2 "a wrong verb" pyquery run.db "tops"
@@ -152,7 +152,7 @@ ends 4 "a folder without a profile" pyquery empty "top"
 echo "not a profile" >text
 pyquery text "top" 2>error
 [ $? -eq 1 ] && grep -q "'text': not a profile: it is text" error &&
-    grep -q "hint: .* by pyrec" error
+    grep -q "pyquery: hint: .* by pyrec" error
 result $? "a file of something else is told, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"
@@ -191,7 +191,7 @@ pyquery wal/whole.db "top" >told
 same_table=$?
 pyquery wal/log.db "top" >told 2>error
 [ $? -eq 1 ] && [ $same_table -eq 0 ] && [ ! -s told ] &&
-    grep -q "write-ahead log" error && grep -q "^hint: " error
+    grep -q "write-ahead log" error && grep -q "^pyquery: hint: " error
 result $? "a write-ahead log that cannot be read without writing is named"
 chmod 700 wal
 find wal | sort | cmp - before
