@@ -54,6 +54,22 @@ parse_time(const char *text, uint64_t *ret_ns, pr_err *err)
     return PR_OK;
 }
 
+/* "1%", "0.5%" */
+static pr_code
+parse_share(const char *text, double *ret, pr_err *err)
+{
+    char *end = NULL;
+    double percent = isdigit((unsigned char)text[0]) ? strtod(text, &end) : 0;
+    if (end && *end == '%' && !end[1] && percent >= 0.01 && percent <= 100) {
+        *ret = percent / 100;
+        return PR_OK;
+    }
+    PR_FAIL(err, PR_USAGE, "'%s' is not a share between 0.01%% and 100%%",
+            text);
+    pr_err_hint(err, "a share has a percent sign: 1%%");
+    return PR_USAGE;
+}
+
 static pr_code
 parse_count(const char *text, long least, long most, const char *what,
             long *ret, pr_err *err)
@@ -141,7 +157,8 @@ enum {
     OPTION_JSON,
     OPTION_FSYNC,
     OPTION_WAIT,
-    OPTION_NO_COMMAND_LINE
+    OPTION_NO_COMMAND_LINE,
+    OPTION_OVERHEAD
 };
 
 static const struct option long_options[] = {
@@ -174,6 +191,7 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
     {"children", no_argument, NULL, OPTION_CHILDREN},
     {"fsync", no_argument, NULL, OPTION_FSYNC},
+    {"overhead", required_argument, NULL, OPTION_OVERHEAD},
     {"wait", no_argument, NULL, OPTION_WAIT},
     {"no-command-line", no_argument, NULL, OPTION_NO_COMMAND_LINE},
     {"version", no_argument, NULL, 'V'},
@@ -226,6 +244,8 @@ static const char help[] =
     "      --blocking        stop the target for each sample\n"
     "      --cache HOW       read-only, anchor (3.15's own: writes 8 "
     "bytes per sample)\n"
+    "      --overhead SHARE  1%: lower the rate so that all costs no "
+    "more\n"
     "      --realtime        SCHED_FIFO for the sampler\n"
     "      --fsync           let the file survive a power cut\n"
     "      --label KEY=VALUE kept in the file; may be repeated\n"
@@ -347,6 +367,8 @@ take_value(rec_options *o, int option, const char *text, pr_err *err)
     case OPTION_GC:
         o->action = REC_ACTION_GC;
         return parse_time(text, &o->gc_every_ns, err);
+    case OPTION_OVERHEAD:
+        return parse_share(text, &o->overhead, err);
     case OPTION_LABEL:
         return add_label(o, text, err);
     default:
@@ -456,6 +478,10 @@ check_complete(const rec_options *o, pr_err *err)
         PR_FAIL(err, PR_USAGE, "--json is for --dump, --tasks and --gc");
         pr_err_hint(err, "of a recording 'pyconv FILE --to speedscope' "
                          "makes JSON");
+    } else if (o->overhead && o->unwinder.strategy == REC_BLOCKING) {
+        PR_FAIL(err, PR_USAGE,
+                "--overhead does not bound what --blocking "
+                "costs");
     } else
         return PR_OK;
     pr_err_hint(err, "pyrec -p PID -o FILE; see pyrec --help");

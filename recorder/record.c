@@ -375,6 +375,12 @@ rec_record_stop(rec_record *r)
     rec_sampler_stop(r->sampler);
 }
 
+void
+rec_record_set_period(rec_record *r, uint64_t period_ns)
+{
+    rec_sampler_set_period(r->sampler, period_ns);
+}
+
 uint64_t
 rec_record_cpu_ns(const rec_record *r)
 {

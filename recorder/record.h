@@ -53,6 +53,9 @@ void rec_record_stop(rec_record *record);
 enum { REC_RECORD_END_MS = 700 };
 bool rec_record_is_overdue(const rec_record *record);
 
+/* Another distance of ticks. */
+void rec_record_set_period(rec_record *record, uint64_t period_ns);
+
 /* CPU time of its sampler so far. */
 uint64_t rec_record_cpu_ns(const rec_record *record);
 

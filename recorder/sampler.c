@@ -82,7 +82,8 @@ struct rec_sampler {
     rec_unwinder *unwinder;
     pr_sink *queue;
     rec_sampler_opts opts;
-    rec_schedule schedule;
+    rec_schedule schedule;      /* of the present rate */
+    _Atomic uint64_t period_ns; /* wanted */
     seat *seat; /* one a CPU, and behind them the one that is anywhere */
     int n_cpus;
     atomic_bool stop;
@@ -112,7 +113,7 @@ struct rec_sampler {
 static uint64_t
 to_us(const rec_sampler *s, uint64_t ns)
 {
-    return (ns - s->schedule.start_ns) / 1000;
+    return (ns - s->opts.start_ns) / 1000;
 }
 
 /* ---- how a sampling thread is scheduled ---- */
@@ -238,7 +239,7 @@ begin_tick(rec_sampler *s)
 {
     uint64_t due = rec_schedule_due(&s->schedule, s->tick);
     uint64_t stop_ns = s->opts.duration_ns
-                           ? s->schedule.start_ns + s->opts.duration_ns
+                           ? s->opts.start_ns + s->opts.duration_ns
                            : UINT64_MAX;
     sleep_until(s, due < stop_ns ? due : stop_ns);
     uint64_t now = rec_now_ns();
@@ -264,10 +265,28 @@ flush(rec_sampler *s, uint64_t now_us)
     return code;
 }
 
+/* A new grid begins where the rate changes. */
+static pr_code
+change_rate(rec_sampler *s, uint64_t now)
+{
+    uint64_t period_ns = atomic_load(&s->period_ns);
+    if (period_ns == s->schedule.period_ns)
+        return PR_OK;
+    s->schedule.start_ns = now;
+    s->schedule.period_ns = period_ns;
+    s->tick = 0;
+    pr_rate rate = {.time_us = to_us(s, now),
+                    .interval_us = period_ns < 1000 ? 1 : period_ns / 1000};
+    return PR_SINK_CALL(s->queue, rate, &rate, &s->error);
+}
+
 static void
 end_tick(rec_sampler *s)
 {
     uint64_t now = s->ended_ns = rec_now_ns();
+    pr_code changed = change_rate(s, now);
+    if (changed != PR_OK)
+        end(s, changed);
     uint64_t next = rec_schedule_next(&s->schedule, s->tick, now);
     if (next > s->tick + 1)
         rec_tick_count(s->unwinder, PR_COUNT_MISSED, next - s->tick - 1);
@@ -571,6 +590,7 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     s->queue = queue;
     s->opts = *opts;
     s->schedule = (rec_schedule){opts->start_ns, opts->period_ns, opts->seed};
+    atomic_init(&s->period_ns, opts->period_ns);
     s->event_fd = -1;
     s->policy = "other";
     pthread_mutex_init(&s->ending, NULL);
@@ -615,6 +635,12 @@ rec_sampler_has_ended(const rec_sampler *s, int wait_ms)
 {
     struct pollfd p = {s->event_fd, POLLIN, 0};
     return poll(&p, 1, wait_ms) > 0;
+}
+
+void
+rec_sampler_set_period(rec_sampler *s, uint64_t period_ns)
+{
+    atomic_store(&s->period_ns, period_ns);
 }
 
 uint64_t

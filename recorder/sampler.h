@@ -65,6 +65,9 @@ void rec_sampler_stop(rec_sampler *sampler);
 /* Has it ended?  Waits for that at most so long. */
 bool rec_sampler_has_ended(const rec_sampler *sampler, int wait_ms);
 
+/* Another distance of ticks, from the next tick on; the file keeps it. */
+void rec_sampler_set_period(rec_sampler *sampler, uint64_t period_ns);
+
 /* CPU time that its threads used so far. */
 uint64_t rec_sampler_cpu_ns(const rec_sampler *sampler);
 

@@ -10,6 +10,7 @@
 #include "recorder/linux/clock.h"
 #include "recorder/linux/command.h"
 #include "recorder/output_name.h"
+#include "recorder/overhead.h"
 #include "recorder/summary.h"
 #include "recorder/tree.h"
 
@@ -45,6 +46,7 @@ typedef struct session {
     int signal_fd;
     uint64_t stop_ns; /* the recording ends then; 0: not known */
     int signals;      /* received */
+    rec_overhead overhead;
 } session;
 
 /* ---- signals ---- */
@@ -165,6 +167,16 @@ wait_for_events(session *s)
     return true;
 }
 
+/* Hold the bound of --overhead. */
+static void
+govern(session *s)
+{
+    if (!s->options->overhead)
+        return;
+    rec_overhead_update(&s->overhead, rec_now_ns(), rec_tree_cpu_ns(&s->tree));
+    rec_tree_set_period(&s->tree, s->overhead.period_ns);
+}
+
 static void
 run(session *s)
 {
@@ -175,6 +187,7 @@ run(session *s)
         if ((!active && !waiting) || !wait_for_events(s))
             break;
         take_descendants(s);
+        govern(s);
         if (s->stop_ns && rec_now_ns() >= s->stop_ns)
             rec_tree_stop(&s->tree);
         rec_screen_status(&s->screen, active,
@@ -233,6 +246,10 @@ open_session(session *s, pr_err *err)
     if (!s->output)
         return pr_no_memory(err);
     rec_tree_init(&s->tree, o, s->output, &s->screen);
+    s->overhead =
+        rec_overhead_begin(o->overhead, o->period_ns, s->tree.start_ns);
+    if (o->overhead)
+        s->tree.period_ns = s->overhead.period_ns;
     if (o->duration_ns)
         end_by(s, s->tree.start_ns + o->duration_ns);
     return rec_tree_add_root(&s->tree, pid, err);

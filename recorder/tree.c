@@ -32,7 +32,8 @@ rec_tree_init(rec_tree *tree, const rec_options *options, const char *output,
                        .screen = screen,
                        .output = output,
                        .id = rec_recording_id_make(),
-                       .start_ns = rec_now_ns()};
+                       .start_ns = rec_now_ns(),
+                       .period_ns = options->period_ns};
 }
 
 void
@@ -162,7 +163,7 @@ record_opts(const rec_tree *tree)
                                           .options = o->line,
                                           .label = o->label,
                                           .n_labels = o->n_labels},
-                             .period_ns = o->period_ns,
+                             .period_ns = tree->period_ns,
                              .end_ns = end_ns,
                              .force = o->force,
                              .fsync = o->fsync,
@@ -407,6 +408,17 @@ rec_tree_stop(rec_tree *tree)
     for (size_t i = 0; i < tree->n; i++)
         if (tree->member[i].record)
             rec_record_stop(tree->member[i].record);
+}
+
+void
+rec_tree_set_period(rec_tree *tree, uint64_t period_ns)
+{
+    if (period_ns == tree->period_ns)
+        return;
+    tree->period_ns = period_ns;
+    for (size_t i = 0; i < tree->n; i++)
+        if (tree->member[i].record)
+            rec_record_set_period(tree->member[i].record, period_ns);
 }
 
 uint64_t

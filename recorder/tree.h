@@ -30,6 +30,7 @@ typedef struct rec_tree {
     const char *output; /* of the root; names the others */
     rec_recording_id id;
     uint64_t start_ns;
+    uint64_t period_ns;   /* the present distance of ticks */
     uint64_t patience_ns; /* until then the root may become a Python */
     bool stopping;        /* nothing is started any more */
     rec_member *member;
@@ -76,6 +77,9 @@ void rec_tree_finish(rec_tree *tree, const struct pollfd *fds,
 
 /* Ask all to end; start no more. */
 void rec_tree_stop(rec_tree *tree);
+
+/* Another distance of ticks, of all. */
+void rec_tree_set_period(rec_tree *tree, uint64_t period_ns);
 
 /* CPU time that the samplers of all running recordings used so far. */
 uint64_t rec_tree_cpu_ns(const rec_tree *tree);

@@ -1,0 +1,29 @@
+/*
+ * overhead.h - the rate at which all recordings together cost no more than a
+ * share of time (--overhead).
+ *
+ * The cost is the CPU time of the samplers, which is the most that the targets
+ * lose.  It is measured over a quarter of a second and more, and the distance
+ * of ticks follows it: pure arithmetic, so that it can be tested.
+ */
+#ifndef RECORDER_OVERHEAD_H
+#define RECORDER_OVERHEAD_H
+
+#include <stdint.h>
+
+typedef struct rec_overhead {
+    double bound;           /* a share of time */
+    uint64_t nominal_ns;    /* never shorter than this */
+    uint64_t period_ns;     /* the present distance of ticks */
+    uint64_t at_ns, cpu_ns; /* when the last window ended, and the cost then */
+} rec_overhead;
+
+/* Begins at a rate that is low enough if a sample costs 100 us. */
+rec_overhead rec_overhead_begin(double bound, uint64_t nominal_ns,
+                                uint64_t now_ns);
+
+/* cpu_ns: of all samplers that run now.  Updates period_ns once per window. */
+void rec_overhead_update(rec_overhead *overhead, uint64_t now_ns,
+                         uint64_t cpu_ns);
+
+#endif
