@@ -7,7 +7,7 @@ import subprocess
 import live
 from live import expect
 
-# Ends like any program; the moment between its memory and its end is no exec.
+# Ends like any program; the time between the end of its memory and its own is not an exec.
 ENDS = "import time\nend = time.time() + 0.2\nwhile time.time() < end: pass\n"
 
 # The first thread leaves by exit(2); another one goes on.
