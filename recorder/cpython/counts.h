@@ -8,7 +8,7 @@
 #include <pyrec/profile.h>
 #include <stdbool.h>
 
-enum { REC_COUNTS = 20 };
+enum { REC_COUNTS = 24 };
 
 typedef struct rec_counts {
     uint64_t value[REC_COUNTS];
@@ -17,13 +17,14 @@ typedef struct rec_counts {
 
 /* The kinds that are used, without the gaps between them. */
 static const uint8_t rec_count_kinds[REC_COUNTS] = {
-    PR_COUNT_PROVEN,       PR_COUNT_SLEEPING,     PR_COUNT_UNPROVEN,
-    PR_COUNT_STOPPED,      PR_COUNT_LOST_TORN,    PR_COUNT_LOST_MOVED,
-    PR_COUNT_LOST_MEMORY,  PR_COUNT_LOST_GONE,    PR_COUNT_LOST_OTHER,
-    PR_COUNT_TICKS,        PR_COUNT_MISSED,       PR_COUNT_LATE,
-    PR_COUNT_MISSED_QUEUE, PR_COUNT_RETRIES,      PR_COUNT_HOPS,
-    PR_COUNT_TRUNCATED,    PR_COUNT_DEGRADED,     PR_COUNT_GC_LOST,
-    PR_COUNT_CHILDREN,     PR_COUNT_CHILDREN_GONE};
+    PR_COUNT_PROVEN,          PR_COUNT_SLEEPING,      PR_COUNT_UNPROVEN,
+    PR_COUNT_STOPPED,         PR_COUNT_LOST_TORN,     PR_COUNT_LOST_MOVED,
+    PR_COUNT_LOST_MEMORY,     PR_COUNT_LOST_GONE,     PR_COUNT_LOST_OTHER,
+    PR_COUNT_TICKS,           PR_COUNT_MISSED,        PR_COUNT_LATE,
+    PR_COUNT_MISSED_QUEUE,    PR_COUNT_RETRIES,       PR_COUNT_HOPS,
+    PR_COUNT_TRUNCATED,       PR_COUNT_DEGRADED,      PR_COUNT_GC_LOST,
+    PR_COUNT_CHILDREN,        PR_COUNT_CHILDREN_GONE, PR_COUNT_SKIPPED_MODE,
+    PR_COUNT_SKIPPED_THREADS, PR_COUNT_SKIPPED_ASYNC, PR_COUNT_SKIPPED_FRAMES};
 
 /* Where a kind is kept. */
 static inline unsigned

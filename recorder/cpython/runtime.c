@@ -529,7 +529,14 @@ find_thread_facts(search *s, rec_runtime *found)
 {
     found->pthread_tid = REC_ABSENT;
     memset(s->tried, 0, s->maps.n * sizeof *s->tried);
+    /* Elsewhere the kernel's write of cpu_id is not ordered before what the
+     * thread stores on its new CPU: it proves nothing there (spec/sampling.md,
+     * "aarch64"). */
+#if defined(__x86_64__)
     (void)each_file(s, "/ld", rseq_of_file, &found->rseq_offset, NULL);
+#else
+    (void)rseq_of_file;
+#endif
     memset(s->tried, 0, s->maps.n * sizeof *s->tried);
     (void)each_file(s, "/libc", pthread_of_file, &found->pthread_tid, NULL);
     if (found->pthread_tid == REC_ABSENT) /* before glibc 2.34 */

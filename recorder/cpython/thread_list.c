@@ -77,6 +77,7 @@ forget(rec_thread *t)
                        .named_us = t->named_us,
                        .last_us = t->last_us,
                        .counts = t->counts,
+                       .spent = t->spent,
                        .listed_at = t->listed_at};
     rec_sched_init(&kept.sched, t->sched.keep_below);
     *t = kept;

@@ -53,6 +53,9 @@ typedef struct rec_thread {
     uint64_t rseq; /* address of its rseq.cpu_id, or 0 */
 
     rec_sched sched;
+    rec_sched_times seen;  /* when they were emitted last, if `timed` */
+    rec_sched_times spent; /* since it was introduced */
+    bool timed;
     uint64_t ran_us; /* when it was last seen to have run */
 
     rec_data_stack source;

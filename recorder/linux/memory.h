@@ -51,11 +51,20 @@ pr_code rec_memory_read(rec_memory *memory, uint64_t address, void *to,
 pr_code rec_memory_fail(const rec_memory *memory, int error, uint64_t address,
                         size_t len, pr_err *err);
 
+/* User addresses end here: x86-64 with 4 levels of page tables, and the largest
+ * that aarch64 has (Linux, Documentation/arch/arm64/memory.rst: 48 bits, 52
+ * with LVA).  5 levels on x86-64 are used only for who asks mmap() for them. */
+#if defined(__aarch64__)
+#define REC_ADDRESS_BITS 52
+#else
+#define REC_ADDRESS_BITS 47
+#endif
+
 /* A pointer that can be one: not NULL, 8-aligned, in the user half. */
 static inline bool
 rec_plausible(uint64_t address)
 {
-    return address >= 4096 && address < (UINT64_C(1) << 47) &&
+    return address >= 4096 && address < (UINT64_C(1) << REC_ADDRESS_BITS) &&
            (address & 7) == 0;
 }
 

@@ -166,3 +166,21 @@ rec_sched_read(rec_sched *s, pid_t pid, pid_t tid)
     s->cpu = parse_cpu(p + 2);
     return true;
 }
+
+bool
+rec_sched_times_read(rec_sched *s, pid_t pid, pid_t tid, rec_sched_times *ret)
+{
+    char text[4096];
+    uint64_t v[3];
+    if (!read_task_file(s, &s->schedstat_fd, pid, tid, "schedstat", text,
+                        sizeof text) ||
+        !parse_schedstat(text, v) ||
+        !read_task_file(s, &s->status_fd, pid, tid, "status", text,
+                        sizeof text))
+        return false;
+    ret->run_ns = v[0];
+    ret->wait_ns = v[1];
+    return number_after(text, "\nvoluntary_ctxt_switches:", &ret->voluntary) &&
+           number_after(text,
+                        "\nnonvoluntary_ctxt_switches:", &ret->involuntary);
+}

@@ -26,6 +26,12 @@ typedef struct rec_sched {
     uint32_t cpu; /* its CPU, or the last one that it had */
 } rec_sched;
 
+/* What the kernel counts of a thread since it began. */
+typedef struct rec_sched_times {
+    uint64_t run_ns, wait_ns;        /* on a CPU; runnable, waiting for one */
+    uint64_t voluntary, involuntary; /* switches away from a CPU */
+} rec_sched_times;
+
 void rec_sched_init(rec_sched *sched, int keep_below);
 void rec_sched_release(rec_sched *sched);
 
@@ -46,5 +52,9 @@ rec_sched_answer rec_sched_ran(rec_sched *sched, pid_t pid, pid_t tid,
  * call of rec_sched_ran() finds that the thread ran.  False: the thread is
  * gone. */
 bool rec_sched_read(rec_sched *sched, pid_t pid, pid_t tid);
+
+/* False: not known.  Changes nothing that a proof rests on. */
+bool rec_sched_times_read(rec_sched *sched, pid_t pid, pid_t tid,
+                          rec_sched_times *ret);
 
 #endif

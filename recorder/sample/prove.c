@@ -139,8 +139,10 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
     t->status = f->status;
     if (u->tick.silent)
         return rec_emitter_introduce(&u->emitter, t, err);
-    if (!rec_status_matches(&u->opts, f->status))
+    if (!rec_status_matches(&u->opts, f->status)) {
+        rec_count_add(&t->counts, PR_COUNT_SKIPPED_MODE, 1);
         return PR_OK;
+    }
     rec_count_add(&t->counts, kind, 1);
     if (f->omitted)
         rec_count_add(&t->counts, PR_COUNT_TRUNCATED, 1);
@@ -172,8 +174,10 @@ rec_sample_unchanged(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
     pr_code code = refresh ? refresh_state(u, t, err) : PR_OK;
     if (code != PR_OK)
         return code;
-    if (!rec_status_matches(&u->opts, t->status))
+    if (!rec_status_matches(&u->opts, t->status)) {
+        rec_count_add(&t->counts, PR_COUNT_SKIPPED_MODE, 1);
         return rec_emitter_settle_before(&u->emitter, t, err);
+    }
     count_frames(u, t->stack.n, t->stack.n);
     rec_count_add(&t->counts, t->proven ? PR_COUNT_SLEEPING : PR_COUNT_UNPROVEN,
                   1);

@@ -197,6 +197,52 @@ tell_counts(rec_emitter *emitter, uint32_t thread, rec_counts *counts,
     return PR_OK;
 }
 
+enum { TIMED_MAX = 256 }; /* threads: a status file takes some microseconds */
+
+static void
+add_spent(rec_thread *t, const rec_sched_times *now)
+{
+    if (t->timed) {
+        t->spent.run_ns += now->run_ns - t->seen.run_ns;
+        t->spent.wait_ns += now->wait_ns - t->seen.wait_ns;
+        t->spent.voluntary += now->voluntary - t->seen.voluntary;
+        t->spent.involuntary += now->involuntary - t->seen.involuntary;
+    }
+    t->seen = *now;
+    t->timed = true;
+}
+
+void
+rec_emitter_begin_times(rec_threads_table *table)
+{
+    rec_sched_times now;
+    for (size_t i = 0; i < table->n_live && table->n_live <= TIMED_MAX; i++) {
+        rec_thread *t = table->live[i];
+        if (rec_sched_times_read(&t->sched, table->process->pid, t->host, &now))
+            add_spent(t, &now);
+    }
+}
+
+/* What a thread spent on CPUs and waiting for them since it was introduced. */
+static pr_code
+emit_times(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
+{
+    rec_sched_times now;
+    if (t->sink_id == PR_NO_THREAD || !t->tstate ||
+        !rec_sched_times_read(&t->sched, pid, t->host, &now))
+        return PR_OK;
+    add_spent(t, &now);
+    const pr_count counts[] = {
+        {t->sink_id, PR_COUNT_CPU_NS, t->spent.run_ns},
+        {t->sink_id, PR_COUNT_CPU_WAIT_NS, t->spent.wait_ns},
+        {t->sink_id, PR_COUNT_SWITCHES_VOLUNTARY, t->spent.voluntary},
+        {t->sink_id, PR_COUNT_SWITCHES_INVOLUNTARY, t->spent.involuntary}};
+    pr_code code = PR_OK;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && code == PR_OK; i++)
+        code = PR_SINK_CALL(emitter->sink, count, &counts[i], err);
+    return code;
+}
+
 /* The counts of a thread, also of one of which there are only losses, and its
  * end. */
 static pr_code
@@ -218,6 +264,12 @@ rec_emitter_counts(rec_emitter *emitter, rec_threads_table *table, pr_err *err)
 {
     for (size_t i = 0; i < table->n_all; i++) {
         pr_code code = tell_thread(emitter, table->all[i], err);
+        if (code != PR_OK)
+            return code;
+    }
+    for (size_t i = 0; i < table->n_live && table->n_live <= TIMED_MAX; i++) {
+        pr_code code =
+            emit_times(emitter, table->live[i], table->process->pid, err);
         if (code != PR_OK)
             return code;
     }

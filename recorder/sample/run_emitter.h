@@ -61,7 +61,11 @@ pr_code rec_emitter_settle_before(rec_emitter *emitter, rec_thread *thread,
 pr_code rec_emitter_flush(rec_emitter *emitter, rec_threads_table *table,
                           pr_err *err);
 
-/* Tell the counters that changed. */
+/* From now on the time of the live threads is counted: a thread that is listed
+ * later is counted from its first rec_emitter_counts() on. */
+void rec_emitter_begin_times(rec_threads_table *table);
+
+/* Emit the counters that changed. */
 pr_code rec_emitter_counts(rec_emitter *emitter, rec_threads_table *table,
                            pr_err *err);
 

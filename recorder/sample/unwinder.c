@@ -369,6 +369,8 @@ choose_wanted(rec_unwinder *u, pr_err *err)
         bool chosen = is_chosen(u, t), refresh = is_refreshed(u, i);
         pr_code code = refresh ? look_at_name(u, t, err) : PR_OK;
         t->wanted = chosen && may_have_moved(u, t);
+        if (!chosen && !t->dead && !u->tick.silent)
+            rec_count_add(&t->counts, PR_COUNT_SKIPPED_THREADS, 1);
         if (code == PR_OK && !t->wanted)
             code = chosen ? rec_sample_unchanged(u, t, refresh, err)
                           : rec_emitter_settle_before(&u->emitter, t, err);
@@ -849,6 +851,7 @@ rec_tick_prepare(rec_unwinder *u, pr_err *err)
     u->tick.begun = false;
     pr_code code = rec_tick_pass(u, REC_NO_CPU, true, err);
     u->tick.silent = false;
+    rec_emitter_begin_times(&u->table);
     u->emitter.n_ticks = 0; /* no thread has a pending sample */
     u->stats = (rec_stats){0};
     return code;
