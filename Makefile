@@ -57,7 +57,9 @@ MAINS    := recorder/pyrec.c converter/pyconv.c query/pyquery.c
 SOURCES  := $(wildcard include/base/*.c) \
             $(foreach room,$(ROOMS),$(wildcard $(room)/*.c $(room)/*/*.c))
 PROG_SRC := $(filter-out $(MAINS),$(filter $(SOURCES), \
-            $(wildcard recorder/*.c converter/*.c)))
+            $(wildcard recorder/*.c converter/*.c query/live/*.c \
+            query/talk/*.c) $(addprefix query/,command_line.c completion.c \
+            follow.c overview.c)))
 LIB_SRC  := $(filter-out $(MAINS) $(PROG_SRC),$(SOURCES))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) \
             $(if $(filter converter,$(ROOMS)),$(B)/obj/converter/page/page_assets.o)
@@ -123,9 +125,10 @@ $(B)/pyconv: $(B)/obj/converter/pyconv.o $(ALL_LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(ALL_LIB) -lsqlite3 -lzstd -lz -lm -o $@
 
-$(B)/pyquery: $(B)/obj/query/pyquery.o $(LIB)
+$(B)/pyquery: $(B)/obj/query/pyquery.o $(ALL_LIB)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(LIB) -lsqlite3 -lzstd -lz -lm -o $@
+	$(Q)$(CC) $(CFLAGS) $(LINK) -pthread $< $(ALL_LIB) -lsqlite3 -lzstd -lz \
+	    -lncursesw -ltinfo -ledit -lm -o $@
 
 # One file without any library, for containers that have other libraries or
 # none.

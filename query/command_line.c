@@ -19,6 +19,7 @@
 static const char help[] =
     "usage: pyquery FILE... [QUERY]\n"
     "       pyquery FILE... --sql 'SELECT ...'\n"
+    "       pyquery --follow FILE [QUERY]\n"
     "\n"
     "  pyquery run.bin                         what was recorded, in short\n"
     "  pyquery run.db top 20 by self\n"
@@ -29,6 +30,8 @@ static const char help[] =
     "profiles.  'pyquery FILE help' lists what can be asked, 'help top' what\n"
     "goes with it, 'explain QUERY' shows the SQL behind it.\n"
     "\n"
+    "  -i             ask again and again, with completion and history\n"
+    "      --follow   a live view of a recording that is being made\n"
     "      --csv, --json, --markdown   as 'as csv' in the query\n"
     "      --sql SELECT   ask in SQL, reading only\n"
     "      --all          summary: all that the recorder noted\n"
@@ -39,7 +42,7 @@ static const char help[] =
 static pr_code
 parse_options(int argc, char **argv, q_command *c, pr_err *err)
 {
-    enum { CSV = 256, JSON, MARKDOWN, SQL, ALL, NO_PAGER };
+    enum { CSV = 256, JSON, MARKDOWN, SQL, ALL, NO_PAGER, FOLLOW, RECORDER };
     static const struct option longs[] = {
         {"csv", no_argument, NULL, CSV},
         {"json", no_argument, NULL, JSON},
@@ -47,12 +50,15 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
         {"sql", required_argument, NULL, SQL},
         {"all", no_argument, NULL, ALL},
         {"no-pager", no_argument, NULL, NO_PAGER},
+        {"interactive", no_argument, NULL, 'i'},
+        {"follow", no_argument, NULL, FOLLOW},
+        {"end-recorder", required_argument, NULL, RECORDER},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
     opterr = 0;
-    for (int o; (o = getopt_long(argc, argv, ":hV", longs, NULL)) != -1;)
+    for (int o; (o = getopt_long(argc, argv, ":hiV", longs, NULL)) != -1;)
         switch (o) {
         case CSV:
             c->format = Q_CSV;
@@ -71,6 +77,16 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
             break;
         case NO_PAGER:
             c->no_pager = true;
+            break;
+        case FOLLOW:
+            c->follow = true;
+            break;
+        case RECORDER:
+            c->recorder = strtol(optarg, NULL, 10);
+            c->keep = strstr(optarg, ",keep") != NULL;
+            break;
+        case 'i':
+            c->talk = true;
             break;
         case 'h':
             fputs(help, stdout);
@@ -162,11 +178,13 @@ take_arguments(int argc, char **argv, q_command *c, pr_err *err)
     c->path = (const char *const *)argv;
     c->n_paths = (size_t)files;
     const char *last = c->sql ? c->sql : argv[argc - 1];
-    if (access(argv[0], F_OK) != 0 && access(last, F_OK) == 0) {
+    if (access(argv[0], F_OK) != 0 && access(last, F_OK) == 0 && !c->follow) {
         PR_FAIL(err, PR_USAGE, "'%s' is not a file", argv[0]);
         pr_err_hint(err, "the file comes first, then the query");
         return PR_USAGE;
     }
+    if (c->follow && files != 1)
+        return PR_FAIL(err, PR_USAGE, "--follow looks at one file");
     if (argc == files)
         return PR_OK;
     if (c->sql)

@@ -11,8 +11,12 @@ typedef struct q_command {
     const char *sql;
     const char *const *path;
     size_t n_paths;
-    char *query; /* NULL: none was given */
-    bool all;    /* summary with what the recorder noted */
+    char *query;   /* NULL: none was given */
+    bool all;      /* summary with what the recorder noted */
+    bool follow;   /* a live view of a recording that is being made */
+    bool talk;     /* questions typed one after the other */
+    long recorder; /* process to be ended with the view; 0: none */
+    bool keep;     /* and its file is not removed */
     bool no_pager;
 } q_command;
 

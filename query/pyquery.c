@@ -2,7 +2,10 @@
  * pyquery - ask a profile questions.
  */
 #include "query/command_line.h"
+#include "query/completion.h"
+#include "query/follow.h"
 #include "query/overview.h"
+#include "query/talk/talk.h"
 
 #include <base/message.h>
 #include <errno.h>
@@ -11,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- messages ---- */
@@ -128,7 +132,82 @@ ask(q_database *database, const q_command *c, pr_err *err)
     return rc;
 }
 
+/* ---- talking ---- */
+
+typedef struct talk {
+    q_database *database;
+    q_command command; /* its query is the one that is asked */
+} talk;
+
+static void
+ask_typed(void *context, const char *query)
+{
+    talk *t = context;
+    pr_err err = PR_ERR_INIT;
+    q_query parsed;
+    t->command.query = (char *)(uintptr_t)query;
+    t->command.format = Q_TABLE;
+    if (q_parse(query, &parsed, NULL) == PR_OK) {
+        if (parsed.has_format)
+            t->command.format = parsed.format;
+        q_query_release(&parsed);
+    }
+    listen_to_interrupts(t->database);
+    if (ask(t->database, &t->command, &err) != PR_OK)
+        report(&err, query);
+    t->command.query = NULL;
+}
+
+static void
+complete_typed(void *context, const char *before, const char *word,
+               q_talk_candidate add, void *list)
+{
+    talk *t = context;
+    q_complete(t->database, before, word, add, list);
+}
+
+static void
+run_talk(q_database *database, const q_command *c)
+{
+    talk t = {database, *c};
+    const q_talk_source source = {&t, ask_typed, complete_typed};
+    puts("'help' lists what can be asked; Ctrl-D ends.");
+    q_talk_run(&source);
+}
+
 /* ---- the program ---- */
+
+/* The recorder that was started for this view ends with it, and its file; one
+ * that failed is named. */
+static pr_code
+end_recorder(const q_command *c, pr_err *err)
+{
+    int status = 0;
+    if (c->recorder <= 0)
+        return PR_OK;
+    kill((pid_t)c->recorder, SIGINT);
+    waitpid((pid_t)c->recorder, &status, 0);
+    if (!c->keep)
+        unlink(c->path[0]);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return PR_OK;
+    PR_FAIL(err, PR_IO, "the recorder ended with status %d",
+            WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    pr_err_hint(err, "'pyrec -p PID -o FILE' says why");
+    return PR_IO;
+}
+
+static int
+run_follow(const q_command *c)
+{
+    pr_err err = PR_ERR_INIT;
+    pr_code rc = q_follow(c->path[0], c->query, &err);
+    pr_code ended = end_recorder(c, &err);
+    rc = rc == PR_OK ? ended : rc;
+    if (rc != PR_OK)
+        report(&err, c->query);
+    return pr_exit_status(rc);
+}
 
 /* What is cut or damaged is done in part only if there is an answer. */
 static int
@@ -147,8 +226,12 @@ run(const q_command *c)
         report(&partly, NULL);
     if (!database)
         return status_of_failure(opened);
+    pr_code rc = PR_OK;
     listen_to_interrupts(database);
-    pr_code rc = ask(database, c, &err);
+    if (c->talk)
+        run_talk(database, c);
+    else
+        rc = ask(database, c, &err);
     if (rc != PR_OK)
         report(&err, c->sql ? c->sql : c->query);
     asked = NULL;
@@ -165,7 +248,7 @@ main(int argc, char **argv)
     pr_code rc = q_command_parse(argc, argv, &c, &err);
     int status = 0;
     if (rc == PR_OK)
-        status = run(&c);
+        status = c.follow ? run_follow(&c) : run(&c);
     else if (rc != PR_END) {
         report(&err, NULL);
         status = pr_exit_status(rc);

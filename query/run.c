@@ -7,6 +7,7 @@
 
 #include <base/array.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- the table ---- */
 
@@ -302,6 +303,16 @@ read_basis(q_database *database, const q_amount *all, q_basis *ret, pr_err *err)
     return rc;
 }
 
+/* The query without white space at its end. */
+static char *
+make_title(const char *text)
+{
+    int n = (int)strlen(text);
+    while (n > 0 && strchr(" \t\r\n\v\f", text[n - 1]))
+        n--;
+    return sqlite3_mprintf("%.*s", n, text);
+}
+
 /* Takes over plan->table. */
 static pr_code
 answer(q_database *database, const char *text, q_plan *plan,
@@ -326,7 +337,7 @@ answer(q_database *database, const char *text, q_plan *plan,
         q_result_free(result);
         return rc;
     }
-    q_result_set_title(result, sqlite3_mprintf("%s", text));
+    q_result_set_title(result, make_title(text));
     *ret = result;
     return PR_OK;
 }

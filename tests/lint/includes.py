@@ -57,7 +57,9 @@ ROOMS = {
                       PUBLIC + ":error profile sink reader convert"],
     "converter": ["converter/job", "converter/encode", "include/base",
                   PUBLIC + ":error reader convert version"],
-    "query": ["include/base", PUBLIC + ":error schema query convert version"],
+    "query/live": ["include/base", PUBLIC + ":error"],
+    "query/talk": ["include/base"],
+    "query": ["query/live", "query/talk", "include/base", PUBLIC + ":error schema query convert version"],
 }
 PARTS = ("include", "format", "recorder", "converter", "query")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]')

@@ -8,12 +8,13 @@ set -eu
 # it got here: a C header NAME.h, a file by its path, or a command.
 build='gcc:cc make:make libc6-dev:stdio.h libzstd-dev:zstd.h
        libsqlite3-dev:sqlite3.h zlib1g-dev:zlib.h libxxhash-dev:xxhash.h
-       libelf-dev:libelf.h'
+       libelf-dev:libelf.h libncurses-dev:ncursesw/ncurses.h
+       libedit-dev:editline/readline.h'
 demo='python3:python3'
 check='python3:python3 libcmocka-dev:cmocka.h zstd:zstd dpkg:dpkg-deb
        ca-certificates:/etc/ssl/certs/ca-certificates.crt procps:ps
        util-linux:unshare sqlite3:sqlite3 bubblewrap:bwrap scdoc:scdoc git:git
-       pkg-config:pkg-config
+       pkg-config:pkg-config tmux:tmux
        debian-archive-keyring:/usr/share/keyrings/debian-archive-keyring.gpg'
 peers='nodejs:node npm:npm chromium:chromium xz-utils:xz
        gcc-s390x-linux-gnu:s390x-linux-gnu-gcc qemu-user:qemu-s390x

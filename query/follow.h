@@ -1,0 +1,12 @@
+/*
+ * follow.h - a live view over a recording that another process makes.
+ */
+#ifndef QUERY_FOLLOW_H
+#define QUERY_FOLLOW_H
+
+#include <pyrec/query.h>
+
+/* Until the user quits.  `query` NULL: what ran most. */
+pr_code q_follow(const char *path, const char *query, pr_err *err);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * live.h - a screen that shows what a recording says now.
+ *
+ * The screen knows nothing of files and SQL: it asks for news and for answers
+ * as text.
+ */
+#ifndef QUERY_LIVE_LIVE_H
+#define QUERY_LIVE_LIVE_H
+
+#include <pyrec/error.h>
+#include <stdbool.h>
+
+typedef struct q_news {
+    bool has_samples; /* there is something to ask */
+    bool ended;       /* the recording is whole: nothing will follow */
+    double silent_s;  /* since the file last grew */
+} q_news;
+
+typedef struct q_live_source {
+    void *context;
+    /* Look whether the recording grew.  Fails only if it cannot be had. */
+    pr_code (*renew)(void *context, q_news *ret, pr_err *err);
+    /* The answer as a table of at most `width` cells; the caller frees. */
+    pr_code (*answer)(void *context, const char *query, size_t width,
+                      char **ret, pr_err *err);
+} q_live_source;
+
+/* Show it until the user quits.  `query` NULL: the functions that ran most.
+ * PR_USAGE without a terminal. */
+pr_code q_live_run(const q_live_source *source, const char *name,
+                   const char *query, pr_err *err);
+
+#endif
