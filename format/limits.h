@@ -40,11 +40,15 @@ _Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
  * times and statuses stay in the first cache. */
 #define PF_RUN_MAX 2048u
 
-/* Index of a finished file: 16 million segments. */
-#define PF_INDEX_MAX (256u << 20)
+/* Index of a finished file: 3 million segments and more. */
+#define PF_INDEX_MAX (64u << 20)
 
-/* Keys of metadata: they are kept in order by insertion. */
-#define PF_META_MAX 4096
+/* What a reader spends unless its caller says otherwise.  Recorded profiles
+ * expand by 3 to 60; a small file of any content may take a tenth of a
+ * second. */
+#define PF_MEMORY_DEFAULT    ((uint64_t)1 << 30)
+#define PF_EXPANSION_DEFAULT 256u
+#define PF_EXPANSION_LEAST   (16u << 20)
 
 /* Threads that decompress at the same time. */
 #define PF_JOBS_MAX 64

@@ -131,6 +131,9 @@ enum {
 #define PF_THREAD_IDENTITY    2u /* bit 1: process, thread, interpreter follow */
 #define PF_REF_PROCESS_INTERP UINT32_MAX /* a ref whose thread is a process */
 
+/* 4.2: the latest time of a sample, and the latest sum of deltas */
+#define PF_TIME_MAX ((UINT64_C(1) << 63) - 1)
+
 /* 5.5 metadata */
 #define PF_META_KEY_MAX 255 /* bytes; at least one */
 #define PF_META_WALL    "wall_us"

@@ -4,11 +4,14 @@
 #include "format/read/checkpoint_read.h"
 #include "format/limits.h"
 
+#include <base/array.h>
 #include <base/hash.h>
 #include <inttypes.h>
 #include <pyrec/error.h>
 #include <stdint.h>
 #include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #include <zstd.h>
 
 /* ---- the frame ---- */
@@ -25,17 +28,24 @@ pf_checkpoint_length(const uint8_t *start)
 }
 
 /* XXH64 of the frame with the checksum's own bytes as 0. */
+static uint64_t
+sum_of(const uint8_t *frame, size_t n)
+{
+    static const uint8_t zero[sizeof(uint64_t)];
+    const size_t after = PF_CHECKPOINT_CHECKSUM + sizeof zero;
+    XXH64_state_t state;
+    XXH64_reset(&state, 0);
+    XXH64_update(&state, frame, PF_CHECKPOINT_CHECKSUM);
+    XXH64_update(&state, zero, sizeof zero);
+    XXH64_update(&state, frame + after, n - after);
+    return XXH64_digest(&state);
+}
+
 static pr_code
 check_sum(const uint8_t *frame, size_t n, bool swapped, pr_err *err)
 {
-    uint8_t *copy = malloc(n);
-    if (!copy)
-        return pr_no_memory(err);
-    memcpy(copy, frame, n);
-    memset(copy + PF_CHECKPOINT_CHECKSUM, 0, sizeof(uint64_t));
-    uint64_t sum = pr_hash_bytes(copy, n);
-    free(copy);
-    if (sum != pf_load_u64(frame + PF_CHECKPOINT_CHECKSUM, swapped))
+    if (sum_of(frame, n) !=
+        pf_load_u64(frame + PF_CHECKPOINT_CHECKSUM, swapped))
         return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint's checksum does not match");
     return PR_OK;
@@ -90,7 +100,8 @@ pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
 }
 
 static pr_code
-unpack(const pf_checkpoint *c, pf_buf *scratch, pr_err *err)
+unpack(const pf_checkpoint *c, const pf_budget *budget, pf_buf *scratch,
+       pr_err *err)
 {
     /* allocate nothing that the stored bytes cannot hold */
     uint64_t most =
@@ -100,6 +111,9 @@ unpack(const pf_checkpoint *c, pf_buf *scratch, pr_err *err)
         return PR_FAIL(err, PR_DAMAGED,
                        "the checkpoint's body cannot have %zu bytes",
                        c->body_size);
+    pr_code code = pf_budget_check(budget, c->body_size, err);
+    if (code != PR_OK)
+        return code;
     scratch->n = 0;
     if (!pf_buf_reserve(scratch, c->body_size + 1))
         return pr_no_memory(err);
@@ -114,14 +128,15 @@ unpack(const pf_checkpoint *c, pf_buf *scratch, pr_err *err)
 }
 
 pr_code
-pf_checkpoint_body(const pf_checkpoint *c, bool swapped, pf_buf *scratch,
-                   pf_cur *ret, pr_err *err)
+pf_checkpoint_body(const pf_checkpoint *c, bool swapped,
+                   const pf_budget *budget, pf_buf *scratch, pf_cur *ret,
+                   pr_err *err)
 {
     if (!c->packed) {
         *ret = pf_cur_of(c->stored, c->stored_size, swapped);
         return PR_OK;
     }
-    pr_code code = unpack(c, scratch, err);
+    pr_code code = unpack(c, budget, scratch, err);
     if (code == PR_OK)
         *ret = pf_cur_of(scratch->p, scratch->n, swapped);
     return code;
@@ -139,10 +154,57 @@ typedef struct walk {
 #define TELL(w, op, ...) \
     ((w)->ops->op ? (w)->ops->op((w)->context, __VA_ARGS__, (w)->err) : PR_OK)
 
+/* The index of a process. */
+static bool
+get_process_index(pf_cur *c, uint32_t *ret)
+{
+    const uint8_t *start = c->p;
+    uint32_t index;
+    if (!pf_get_varint32(c, &index))
+        return false;
+    if (index == UINT32_MAX)
+        return pf_refuse(c, start);
+    *ret = index;
+    return true;
+}
+
+/* A thread or a process. */
 static bool
 get_ref(pf_cur *c, pf_ref *ret)
 {
-    return pf_get_varint(c, &ret->tid) && pf_get_varint32(c, &ret->interp);
+    const uint8_t *start = c->p;
+    if (!pf_get_varint(c, &ret->tid) || !pf_get_varint32(c, &ret->interp))
+        return false;
+    return !pf_ref_is_process(*ret) || ret->tid < UINT32_MAX ||
+           pf_refuse(c, start);
+}
+
+static bool
+get_thread_ref(pf_cur *c, pf_ref *ret)
+{
+    const uint8_t *start = c->p;
+    return get_ref(c, ret) && (!pf_ref_is_process(*ret) || pf_refuse(c, start));
+}
+
+static bool
+get_text(pf_cur *c, pr_text *ret)
+{
+    return pf_get_string(c, &ret->bytes, &ret->len);
+}
+
+/* A key of metadata has 1 to PF_META_KEY_MAX bytes and no NUL. */
+static bool
+get_pair(pf_cur *c, pr_pair *ret)
+{
+    const uint8_t *start = c->p;
+    pr_pair pair;
+    if (!get_text(c, &pair.key) || !get_text(c, &pair.value))
+        return false;
+    if (pair.key.len == 0 || pair.key.len > PF_META_KEY_MAX ||
+        memchr(pair.key.bytes, 0, pair.key.len))
+        return pf_refuse(c, start);
+    *ret = pair;
+    return true;
 }
 
 /* STRINGS and FRAMES begin alike; all ids must be below 2^32-1. */
@@ -165,6 +227,7 @@ walk_strings(walk *w, pf_cur *c)
     pr_code code = PR_OK;
     if (!get_id_range(c, 1, &first, &n))
         return PR_OK;
+    code = TELL(w, strings, first, (uint32_t)n);
     for (uint32_t i = 0; i < n && code == PR_OK; i++) {
         const char *bytes;
         size_t len;
@@ -183,11 +246,17 @@ walk_frames(walk *w, pf_cur *c)
     pr_code code = PR_OK;
     if (!get_id_range(c, PF_FRAME_MIN + 1, &first, &n))
         return PR_OK;
+    code = TELL(w, frames, first, (uint32_t)n);
     for (uint32_t i = 0; i < n && code == PR_OK; i++) {
         pr_frame frame;
+        const uint8_t *start = c->p;
         if (!pf_get_frame(c, &frame) || !pf_get_varint32(c, &line))
             break;
-        frame.first_line = line > INT32_MAX ? 0 : (int32_t)line;
+        if (line > INT32_MAX) {
+            pf_refuse(c, start);
+            break;
+        }
+        frame.first_line = (int32_t)line;
         code = TELL(w, frame, first + i, &frame);
     }
     return code;
@@ -201,7 +270,7 @@ walk_bases(walk *w, pf_cur *c)
     pf_ref ref;
     pf_get_count(c, 3, &n);
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
-        if (!get_ref(c, &ref) || !pf_get_varint(c, &base))
+        if (!get_thread_ref(c, &ref) || !pf_get_varint(c, &base))
             break;
         code = TELL(w, base, ref, base);
     }
@@ -237,25 +306,19 @@ walk_threads(walk *w, pf_cur *c)
         pf_ref ref;
         uint8_t flags;
         pr_thread t = {0};
-        if (!get_ref(c, &ref) || !pf_get_u8(c, &flags) ||
+        if (!get_thread_ref(c, &ref) || !pf_get_u8(c, &flags) ||
             !pf_get_string(c, &t.name, &t.name_len))
             break;
         t.tid = ref.tid;
         t.interp = ref.interp;
         if (flags & PF_THREAD_IDENTITY &&
-            (!pf_get_varint32(c, &t.process) || !pf_get_varint(c, &t.tid) ||
+            (!get_process_index(c, &t.process) || !pf_get_varint(c, &t.tid) ||
              !pf_get_varint32(c, &t.interp)))
             break;
         t.is_main = flags & PF_THREAD_MAIN;
         code = TELL(w, thread, ref, &t);
     }
     return code;
-}
-
-static bool
-get_text(pf_cur *c, pr_text *ret)
-{
-    return pf_get_string(c, &ret->bytes, &ret->len);
 }
 
 /* A process's metadata into an array that lives as long as the call. */
@@ -271,7 +334,7 @@ get_pairs(pf_cur *c, pr_pair **pair, size_t *cap, pr_process *p,
         return false;
     }
     for (size_t i = 0; i < n; i++)
-        if (!get_text(c, &(*pair)[i].key) || !get_text(c, &(*pair)[i].value))
+        if (!get_pair(c, &(*pair)[i]))
             return false;
     p->meta = *pair;
     p->n_meta = (uint32_t)n;
@@ -282,7 +345,7 @@ static bool
 get_process(pf_cur *c, pr_process *ret)
 {
     pr_process p = {0};
-    if (!pf_get_varint32(c, &p.index) || !pf_get_varint(c, &p.pid) ||
+    if (!get_process_index(c, &p.index) || !pf_get_varint(c, &p.pid) ||
         !pf_get_varint(c, &p.parent) || !pf_get_varint(c, &p.start_us) ||
         !pf_get_varint(c, &p.end_us))
         return false;
@@ -325,8 +388,8 @@ walk_rates(walk *w, pf_cur *c)
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
         pr_rate r;
         const uint8_t *start = c->p;
-        if (!pf_get_varint32(c, &r.process) || !pf_get_varint(c, &r.time_us) ||
-            !pf_get_varint(c, &r.interval_us))
+        if (!get_process_index(c, &r.process) ||
+            !pf_get_varint(c, &r.time_us) || !pf_get_varint(c, &r.interval_us))
             break;
         if (r.interval_us == 0)
             pf_refuse(c, start);
@@ -343,12 +406,10 @@ walk_meta(walk *w, pf_cur *c)
     pr_code code = PR_OK;
     pf_get_count(c, 2, &n);
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
-        const char *key, *value;
-        size_t key_len, value_len;
-        if (!pf_get_string(c, &key, &key_len) ||
-            !pf_get_string(c, &value, &value_len))
+        pr_pair pair;
+        if (!get_pair(c, &pair))
             break;
-        code = TELL(w, meta, key, key_len, value, value_len);
+        code = TELL(w, meta, &pair);
     }
     return code;
 }
@@ -379,7 +440,8 @@ walk_gc(walk *w, pf_cur *c)
     pf_get_count(c, 11, &n);
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
         pr_gc_event e;
-        if (!pf_get_varint32(c, &e.process) || !pf_get_varint32(c, &e.interp) ||
+        if (!get_process_index(c, &e.process) ||
+            !pf_get_varint32(c, &e.interp) ||
             !pf_get_varint32(c, &e.generation) ||
             !pf_get_varint(c, &e.start_us) || !pf_get_varint(c, &e.stop_us) ||
             !pf_get_varint(c, &e.collections) ||
@@ -446,7 +508,7 @@ walk_marks(walk *w, pf_cur *c)
     pf_get_count(c, 5, &n);
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
         pr_mark m;
-        if (!pf_get_varint32(c, &m.process) || !pf_get_varint32(c, &m.kind) ||
+        if (!get_process_index(c, &m.process) || !pf_get_varint32(c, &m.kind) ||
             !pf_get_varint(c, &m.time_us) || !pf_get_varint(c, &m.end_us) ||
             !pf_get_string(c, &m.text, &m.text_len))
             break;
@@ -501,7 +563,7 @@ pf_checkpoint_walk(pf_cur body, const pf_checkpoint_ops *ops, void *context,
     while (pf_left(&body) > 0) {
         uint8_t type;
         uint64_t n;
-        const uint8_t *bytes = NULL;
+        const uint8_t *bytes = NULL; /* of the record */
         if (pf_get_u8(&body, &type) && pf_get_varint(&body, &n))
             bytes = pf_get_bytes(&body, n);
         if (!bytes)
@@ -509,6 +571,8 @@ pf_checkpoint_walk(pf_cur body, const pf_checkpoint_ops *ops, void *context,
                            "the checkpoint's records do not fill its body");
         pf_cur record = pf_cur_of(bytes, (size_t)n, body.swapped);
         pr_code code = walk_record(&w, type, &record);
+        if (code == PR_OK && ops->record)
+            code = ops->record(context, type, bytes, (size_t)n, err);
         if (code != PR_OK)
             return code;
     }

@@ -6,6 +6,7 @@
 #define FORMAT_READ_CHECKPOINT_READ_H
 
 #include "format/bytes.h"
+#include "format/read/budget.h"
 
 #include <pyrec/error.h>
 
@@ -32,9 +33,10 @@ pr_code pf_checkpoint_check(const uint8_t *frame, size_t n, bool swapped,
                             pf_checkpoint *ret, pr_err *err);
 
 /* A cursor over the decoded body: the frame's own bytes, or *scratch, which
- * grows. */
+ * grows.  PR_DAMAGED; PR_LIMIT beyond the budget. */
 pr_code pf_checkpoint_body(const pf_checkpoint *checkpoint, bool swapped,
-                           pf_buf *scratch, pf_cur *ret, pr_err *err);
+                           const pf_budget *budget, pf_buf *scratch,
+                           pf_cur *ret, pr_err *err);
 
 /* SPAN */
 typedef struct pf_span {
@@ -43,10 +45,13 @@ typedef struct pf_span {
     uint64_t record_bytes;
 } pf_span;
 
-/* Who wants to know what a body holds; NULL: checked and not told.  Borrowed
- * pointers are valid for the call.  `thread` of a count or task is in `ref`
- * and not set in the struct. */
+/* Calls for what a body holds; NULL: checked and dropped.  Borrowed pointers
+ * are valid for the call.  A ref stands for the thread or process of counts and
+ * tasks, whose struct does not have it. */
 typedef struct pf_checkpoint_ops {
+    /* how many entries of STRINGS and FRAMES follow, from which id on */
+    pr_code (*strings)(void *, uint32_t first, uint32_t n, pr_err *);
+    pr_code (*frames)(void *, uint32_t first, uint32_t n, pr_err *);
     pr_code (*string)(void *, uint32_t id, const char *, size_t, pr_err *);
     pr_code (*frame)(void *, uint32_t id, const pr_frame *, pr_err *);
     pr_code (*base)(void *, pf_ref, uint64_t base_us, pr_err *);
@@ -55,12 +60,13 @@ typedef struct pf_checkpoint_ops {
     pr_code (*process)(void *, const pr_process *, pr_err *);
     pr_code (*thread)(void *, pf_ref, const pr_thread *, pr_err *);
     pr_code (*rate)(void *, const pr_rate *, pr_err *);
-    pr_code (*meta)(void *, const char *key, size_t key_len, const char *value,
-                    size_t value_len, pr_err *);
+    pr_code (*meta)(void *, const pr_pair *, pr_err *);
     pr_code (*count)(void *, pf_ref, const pr_count *, pr_err *);
     pr_code (*gc)(void *, const pr_gc_event *, pr_err *);
     pr_code (*task)(void *, pf_ref, const pr_task *, pr_err *);
     pr_code (*mark)(void *, const pr_mark *, pr_err *);
+    /* every record as it is, after its entries */
+    pr_code (*record)(void *, uint8_t type, const uint8_t *, size_t, pr_err *);
 } pf_checkpoint_ops;
 
 /* Walk the records.  PR_NEWER for an unknown critical one, PR_DAMAGED for

@@ -26,18 +26,19 @@ pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names, bool learn,
         pf_decoder_release(d);
         return pr_no_memory(err);
     }
-    const pf_id_map *map = &names->symbols.frame_map;
-    if (map->n == 1 && map->range[0].first == 0)
-        d->frame_limit = map->range[0].end;
     return PR_OK;
 }
 
 void
 pf_decoder_release(pf_decoder *d)
 {
-    for (size_t i = 0; i < d->n_tracks; i++)
+    for (size_t i = 0; i < d->n_tracks; i++) {
         free(d->track[i].stack);
+        pf_budget_return(d->names->budget, d->track[i].cap, sizeof(uint32_t));
+    }
     free(d->track);
+    if (d->names)
+        pf_budget_return(d->names->budget, d->track_cap, sizeof *d->track);
     free(d->recent);
     free(d->time_us);
     free(d->status);
@@ -52,16 +53,24 @@ need_track(pf_decoder *d, uint32_t thread, pr_err *err)
     if (thread < d->n_tracks)
         return PR_OK;
     size_t need = (size_t)thread + 1;
-    if (!pr_grow(&d->track, &d->track_cap, need, sizeof *d->track))
-        return pr_no_memory(err);
+    pr_code code = pf_budget_grow(d->names->budget, &d->track, &d->track_cap,
+                                  need, sizeof *d->track, err);
+    if (code != PR_OK)
+        return code;
     memset(&d->track[d->n_tracks], 0, (need - d->n_tracks) * sizeof *d->track);
     d->n_tracks = need;
     return PR_OK;
 }
 
 void
-pf_decoder_begin(pf_decoder *d)
+pf_decoder_begin(pf_decoder *d, uint32_t frame_end)
 {
+    const pf_id_map *map = &d->names->symbols.frame_map;
+    uint32_t dense =
+        map->n == 1 && map->range[0].first == 0 ? map->range[0].end : 0;
+    d->frame_end = frame_end;
+    d->frame_limit = dense < frame_end ? dense : frame_end;
+    d->bases = d->entered = 0;
     d->epoch++;
     d->samples = 0;
     d->first_us = UINT64_MAX;
@@ -91,7 +100,18 @@ pf_decoder_base(pf_decoder *d, pf_ref ref, uint64_t base_us, pr_err *err)
     t->time_us = base_us;
     t->epoch = d->epoch;
     t->fresh = true;
+    d->bases++;
     return PR_OK;
+}
+
+pr_code
+pf_decoder_end(const pf_decoder *d, pr_err *err)
+{
+    if (d->learn || d->entered == d->bases)
+        return PR_OK;
+    return PR_FAIL(err, PR_DAMAGED,
+                   "%" PRIu32 " threads have a base time and no records",
+                   d->bases - d->entered);
 }
 
 static pr_code
@@ -146,15 +166,16 @@ stack_end(const pf_track *t)
 }
 
 /* More room; the frames stay at its end. */
-static bool
-grow_stack(pf_track *t, size_t need)
+static pr_code
+grow_stack(pf_decoder *d, pf_track *t, size_t need, pr_err *err)
 {
     size_t old = t->cap;
-    if (!pr_grow(&t->stack, &t->cap, need, sizeof *t->stack))
-        return false;
-    memmove(stack_end(t) - t->depth, t->stack + old - t->depth,
-            t->depth * sizeof *t->stack);
-    return true;
+    pr_code code = pf_budget_grow(d->names->budget, &t->stack, &t->cap, need,
+                                  sizeof *t->stack, err);
+    if (code == PR_OK && t->depth)
+        memmove(stack_end(t) - t->depth, t->stack + old - t->depth,
+                t->depth * sizeof *t->stack);
+    return code;
 }
 
 /* How many outermost frames two stacks that end at `a` and `b` share. */
@@ -167,12 +188,20 @@ common_frames(const uint32_t *a, const uint32_t *b, uint32_t most)
     return n;
 }
 
-/* A record of a stack that begins a thread's segment starts from nothing. */
+/* A thread's first record in a segment starts from nothing. */
 static void
 forget_stack(pf_track *t)
 {
     t->depth = 0;
     t->told = 0;
+}
+
+/* A whole record of the thread was seen. */
+static inline void
+enter(pf_decoder *d, pf_track *t)
+{
+    d->entered += t->fresh;
+    t->fresh = false;
 }
 
 /* ---- telling ---- */
@@ -184,7 +213,7 @@ clip(const pf_decoder *d, uint32_t *first, uint32_t n)
     uint32_t i = 0;
     while (i < n && d->time_us[i] < d->from_us)
         i++;
-    while (n > i && d->time_us[n - 1] >= d->to_us)
+    while (n > i && d->time_us[n - 1] >= d->to_us && d->to_us != UINT64_MAX)
         n--;
     *first = i;
     return n - i;
@@ -225,7 +254,8 @@ tell_run(pf_decoder *d, uint32_t n, pr_err *err)
     if (d->thread >= d->threads_told &&
         (code = tell_new_thread(d, d->status[0], err)) != PR_OK)
         return code;
-    if (first_us < d->from_us || last_us >= d->to_us) {
+    if (first_us < d->from_us ||
+        (last_us >= d->to_us && d->to_us != UINT64_MAX)) {
         n = clip(d, &first, n);
         if (n == 0)
             return PR_OK;
@@ -246,10 +276,37 @@ tell_run(pf_decoder *d, uint32_t n, pr_err *err)
 
 /* ---- records ---- */
 
-/* Most deltas between two samples take one byte (less than 128 us) or two
- * (less than 16 ms).  A sum that leaves 64 bits is no time. */
+/* A delta that leads beyond the latest time is one of a clock that stepped
+ * back, if CPython wrote it: it stores the difference modulo 2^64
+ * (Modules/_remote_debugging/binary_io_writer.c of 3.15.2). */
 static inline bool
-get_time(pf_cur *c, uint64_t *time_us)
+add_delta(const pf_decoder *d, uint64_t delta, uint64_t *time_us,
+          uint64_t *debt)
+{
+    if (delta <= PF_TIME_MAX - *time_us && *debt == 0) {
+        *time_us += delta;
+        return true;
+    }
+    if (!d->learn)
+        return false;
+    if (delta > PF_TIME_MAX) {
+        *debt += -delta;
+    } else if (delta <= *debt) {
+        *debt -= delta;
+    } else {
+        delta -= *debt;
+        *debt = 0;
+        if (delta > PF_TIME_MAX - *time_us)
+            return false;
+        *time_us += delta;
+    }
+    return *debt <= PF_TIME_MAX;
+}
+
+/* Most deltas between two samples take one byte (less than 128 us) or two
+ * (less than 16 ms). */
+static inline bool
+get_time(const pf_decoder *d, pf_cur *c, uint64_t *time_us, uint64_t *debt)
 {
     const uint8_t *p = c->p;
     uint64_t delta;
@@ -262,9 +319,8 @@ get_time(pf_cur *c, uint64_t *time_us)
     } else if (!pf_get_long_varint(c, &delta)) {
         return false;
     }
-    if (delta > UINT64_MAX - *time_us)
+    if (!add_delta(d, delta, time_us, debt))
         return pf_refuse(c, c->p);
-    *time_us += delta;
     return true;
 }
 
@@ -277,7 +333,7 @@ get_short_samples(pf_decoder *d, pf_cur *c, uint64_t *time_us, uint32_t max)
     uint64_t time = *time_us, *times = d->time_us;
     uint8_t *status = d->status;
     uint32_t n = 0;
-    if (pf_left(c) < 3 || time > UINT64_MAX - ((uint64_t)max << 14))
+    if (pf_left(c) < 3 || time > PF_TIME_MAX - ((uint64_t)max << 14))
         return 0;
     for (; n < max && p < safe; n++) {
         uint64_t delta = p[0];
@@ -299,27 +355,27 @@ get_short_samples(pf_decoder *d, pf_cur *c, uint64_t *time_us, uint32_t max)
 
 /* One pair of any length, if it is whole. */
 static bool
-get_sample(pf_cur *c, uint64_t *time_us, uint8_t *status)
+get_sample(pf_decoder *d, pf_cur *c, pf_track *t, uint8_t *status)
 {
     pf_cur next = *c;
-    if (!get_time(&next, time_us) || !pf_get_u8(&next, status))
+    uint64_t time_us = t->time_us, debt = t->debt;
+    if (!get_time(d, &next, &time_us, &debt) || !pf_get_u8(&next, status))
         return false;
+    d->moved += debt > 0;
+    t->time_us = time_us;
+    t->debt = debt;
     *c = next;
     return true;
 }
 
-/* Up to `max` (<= PF_RUN_MAX) whole (delta, status) pairs; cursor and time
- * stand behind them. */
+/* Up to `max` (<= PF_RUN_MAX) whole (delta, status) pairs; the cursor is after
+ * them, and the thread has the last one's time. */
 static uint32_t
-get_samples(pf_decoder *d, pf_cur *c, uint64_t *time_us, uint32_t max)
+get_samples(pf_decoder *d, pf_cur *c, pf_track *t, uint32_t max)
 {
-    uint32_t n = get_short_samples(d, c, time_us, max);
-    for (; n < max; n++) {
-        d->time_us[n] = *time_us;
-        if (!get_sample(c, &d->time_us[n], &d->status[n]))
-            break;
-        *time_us = d->time_us[n];
-    }
+    uint32_t n = t->debt ? 0 : get_short_samples(d, c, &t->time_us, max);
+    for (; n < max && get_sample(d, c, t, &d->status[n]); n++)
+        d->time_us[n] = t->time_us;
     return n;
 }
 
@@ -329,7 +385,7 @@ decode_run(pf_decoder *d, pf_cur *c)
 {
     uint32_t max =
         d->run_left < PF_RUN_MAX ? (uint32_t)d->run_left : PF_RUN_MAX;
-    uint32_t n = get_samples(d, c, &d->track[d->thread].time_us, max);
+    uint32_t n = get_samples(d, c, &d->track[d->thread], max);
     if (n == 0)
         pf_refuse(c, c->p);
     d->run_left -= n;
@@ -348,7 +404,7 @@ decode_repeat(pf_decoder *d, pf_cur *c, pr_err *err)
         return PR_FAIL(err, PR_DAMAGED, "a record repeats a stack 0 times");
     if (t->fresh)
         forget_stack(t);
-    t->fresh = false;
+    enter(d, t);
     d->records[PF_REPEAT]++;
     d->run_left = count;
     return PR_OK;
@@ -404,7 +460,8 @@ get_ids(const pf_decoder *d, pf_cur *c, uint32_t *into, uint32_t n, pr_err *err)
         uint32_t id;
         if (!pf_get_varint32(c, &id))
             return PR_OK;
-        into[i] = pf_symbols_frame(&d->names->symbols, id);
+        into[i] = id < d->frame_end ? pf_symbols_frame(&d->names->symbols, id)
+                                    : UINT32_MAX;
         if (into[i] == UINT32_MAX)
             return PR_FAIL(
                 err, PR_DAMAGED,
@@ -429,21 +486,24 @@ kept_frames(pf_track *t, pf_record_kind kind, uint32_t said, uint32_t *ret,
 }
 
 /* Where n ids on top of `keep` frames are decoded: a whole stack beside the
- * present one, to see what both share, others where they belong (if they turn
- * out not to be whole, what was there is lost and never looked at).  False: no
- * memory. */
-static bool
-place_for_ids(pf_track *t, pf_record_kind kind, uint32_t keep, uint32_t n,
-              uint32_t **ret)
+ * present one, to compare both, others where they belong (if they turn out not
+ * to be whole, the frames that were there are lost, and no record uses them).
+ * PR_LIMIT, PR_NOMEM. */
+static pr_code
+place_for_ids(pf_decoder *d, pf_track *t, pf_record_kind kind, uint32_t keep,
+              uint32_t n, uint32_t **ret, pr_err *err)
 {
     uint32_t below = kind == PF_FULL ? t->depth : keep;
     size_t need = (size_t)below + n;
-    if (need > t->cap && !grow_stack(t, need))
-        return false;
+    if (need > t->cap) {
+        pr_code code = grow_stack(d, t, need, err);
+        if (code != PR_OK)
+            return code;
+    }
     if (kind != PF_FULL && t->told > keep)
         t->told = keep;
     *ret = stack_end(t) - need;
-    return true;
+    return PR_OK;
 }
 
 /* The whole stack that lies beside the present one takes its place. */
@@ -462,11 +522,11 @@ decode_change(pf_decoder *d, pf_cur *c, pf_record_kind kind, uint32_t *ret_n,
               pr_err *err)
 {
     pf_track *t = &d->track[d->thread];
-    uint64_t time_us = t->time_us;
+    uint64_t time_us = t->time_us, debt = t->debt;
     uint32_t said = 0, n, keep = 0;
     uint8_t status;
     pr_code code;
-    if (!get_time(c, &time_us) || !pf_get_u8(c, &status) ||
+    if (!get_time(d, c, &time_us, &debt) || !pf_get_u8(c, &status) ||
         (kind != PF_FULL && !pf_get_varint32(c, &said)) ||
         !pf_get_varint32(c, &n))
         return PR_OK;
@@ -482,16 +542,18 @@ decode_change(pf_decoder *d, pf_cur *c, pf_record_kind kind, uint32_t *ret_n,
         return PR_OK;
     }
     uint32_t *ids;
-    if (!place_for_ids(t, kind, keep, n, &ids))
-        return pr_no_memory(err);
-    code = get_ids(d, c, ids, n, err);
+    code = place_for_ids(d, t, kind, keep, n, &ids, err);
+    if (code == PR_OK)
+        code = get_ids(d, c, ids, n, err);
     if (code != PR_OK || c->bad)
         return code;
     if (kind == PF_FULL)
         settle_whole(t, ids, n);
     t->depth = keep + n;
-    t->fresh = false;
+    enter(d, t);
     t->time_us = d->time_us[0] = time_us;
+    t->debt = debt;
+    d->moved += debt > 0;
     d->status[0] = status;
     d->records[kind]++;
     *ret_n = 1;

@@ -7,6 +7,8 @@
  *     one, a run goes on where it was cut.
  *  D3 Samples outside the wanted time change the stack and are not told; the
  *     next told delta says what changed since the last told one.
+ *  D5 A clock that steps back, in a file of CPython, stands still until it has
+ *     caught up: a sample has at least the time of the one before it.
  *  D4 Between segments a thread's stack is kept: a segment that begins with
  *     the stack it had tells no change.
  */
@@ -24,7 +26,8 @@ typedef struct pf_track {
     uint32_t depth;
     uint32_t told;  /* outermost frames that are also on the sink's stack */
     uint32_t epoch; /* the last segment that names the thread */
-    bool fresh;     /* no record of it in this segment yet */
+    bool fresh;     /* no record of it in this segment so far */
+    uint64_t debt;  /* how far time_us is ahead of a clock that stepped back */
 } pf_track;
 
 /* The thread of a ref, as last looked up in segment `epoch`. */
@@ -43,6 +46,7 @@ typedef struct pf_decoder {
     size_t n_tracks, track_cap;
     uint32_t epoch;
     uint32_t frame_limit; /* ids below are their own numbers */
+    uint32_t frame_end;   /* no record of this segment names one from here on */
     uint32_t depth_max;   /* frames of a stack */
 
     pf_recent *recent; /* by hash: most records find their thread here */
@@ -54,8 +58,11 @@ typedef struct pf_decoder {
     uint32_t thread;   /* of the last record */
     uint64_t run_left; /* samples of its run that are not decoded yet */
 
+    uint64_t moved; /* samples whose clock had stepped back */
+
     /* of this segment */
     uint64_t samples, first_us, last_us;
+    uint32_t bases, entered; /* threads named, and those with a record */
 
     bool sink_failed; /* the code is the sink's: stop */
     uint64_t told;    /* samples */
@@ -67,9 +74,9 @@ pr_code pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names,
                         bool learn, pr_err *err);
 void pf_decoder_release(pf_decoder *d);
 
-/* A new segment: each of its threads is named by pf_decoder_base() first
- * (unless the decoder learns them). */
-void pf_decoder_begin(pf_decoder *d);
+/* A new segment, whose records name frames below frame_end: each of its threads
+ * is named by pf_decoder_base() first (unless the decoder learns them). */
+void pf_decoder_begin(pf_decoder *d, uint32_t frame_end);
 pr_code pf_decoder_base(pf_decoder *d, pf_ref ref, uint64_t base_us,
                         pr_err *err);
 
@@ -78,5 +85,9 @@ pr_code pf_decoder_base(pf_decoder *d, pf_ref ref, uint64_t base_us,
  * piece), PR_NOMEM, or the sink's code with sink_failed. */
 pr_code pf_decoder_piece(pf_decoder *d, pf_cur piece, bool more,
                          size_t *ret_used, pr_err *err);
+
+/* The segment's records are decoded.  PR_DAMAGED: a thread has a base and no
+ * record. */
+pr_code pf_decoder_end(const pf_decoder *d, pr_err *err);
 
 #endif

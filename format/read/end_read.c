@@ -1,5 +1,5 @@
 /*
- * end_read.c - what stands behind the segments of a finished file, read.
+ * end_read.c - what follows the segments of a finished file, read.
  */
 #include "format/read/end_read.h"
 #include "format/limits.h"
@@ -10,7 +10,7 @@
 void
 pf_index_release(pf_index *index)
 {
-    free(index->segment);
+    free(index->row);
     *index = (pf_index){0};
 }
 
@@ -24,38 +24,38 @@ index_is_whole(uint8_t *p, size_t n, bool swapped)
 }
 
 static bool
-get_segment(pf_cur *c, uint64_t at, pf_segment *ret)
+get_row(pf_cur *c, pf_index_row *ret)
 {
-    pf_segment s = {.data_at = at};
+    pf_index_row row;
     uint64_t span;
-    if (!pf_get_varint(c, &s.data_size) ||
-        !pf_get_varint(c, &s.checkpoint_size) ||
-        !pf_get_varint(c, &s.first_us) || !pf_get_varint(c, &span) ||
-        !pf_get_varint(c, &s.samples))
+    if (!pf_get_varint(c, &row.data_size) ||
+        !pf_get_varint(c, &row.checkpoint_size) ||
+        !pf_get_varint(c, &row.first_us) || !pf_get_varint(c, &span) ||
+        !pf_get_varint(c, &row.samples))
         return false;
-    if (span > UINT64_MAX - s.first_us)
+    if (span > UINT64_MAX - row.first_us)
         return false;
-    s.last_us = s.first_us + span;
-    *ret = s;
+    row.last_us = row.first_us + span;
+    *ret = row;
     return true;
 }
 
-/* The segments lie one behind the other and before `limit`. */
+/* The segments lie back to back and before `limit`. */
 static pr_code
-get_segments(pf_cur *c, uint64_t limit, pf_index *index, pr_err *err)
+get_rows(pf_cur *c, uint64_t limit, pf_index *index, pr_err *err)
 {
     uint64_t n, at = PF_HEADER_SIZE;
     if (!pf_get_count(c, 5, &n))
         return PR_END;
-    index->segment = calloc((size_t)n + 1, sizeof *index->segment);
-    if (!index->segment)
+    index->row = calloc((size_t)n + 1, sizeof *index->row);
+    if (!index->row)
         return pr_no_memory(err);
     for (size_t i = 0; i < n; i++) {
-        pf_segment *s = &index->segment[i];
-        if (!get_segment(c, at, s) || s->data_size > limit - at ||
-            s->checkpoint_size > limit - at - s->data_size)
+        pf_index_row *row = &index->row[i];
+        if (!get_row(c, row) || row->data_size > limit - at ||
+            row->checkpoint_size > limit - at - row->data_size)
             return PR_END;
-        at += s->data_size + s->checkpoint_size;
+        at += row->data_size + row->checkpoint_size;
     }
     index->n = (size_t)n;
     index->region_end = at;
@@ -80,7 +80,7 @@ index_parse(uint8_t *p, size_t n, bool swapped, pf_index *index, pr_err *err)
     index->end_check = pf_load_u64(p + PF_INDEX_END_CHECK, swapped);
     pf_cur c = pf_cur_of(p, n, swapped);
     pf_get_bytes(&c, PF_INDEX_SIZE);
-    return get_segments(&c, index->at, index, err);
+    return get_rows(&c, index->at, index, err);
 }
 
 /* The length that the index's own tail tells; 0: no tail of an index. */
@@ -111,7 +111,7 @@ pf_index_read(const pf_input *in, uint64_t end, bool swapped, pf_index *ret,
     if (code != PR_OK || n == 0)
         return code != PR_OK ? code : PR_END;
     if (n > PF_INDEX_MAX)
-        return PR_FAIL_AT(err, PR_LIMIT, end - n, "the index is too large");
+        return PR_END;
     uint8_t *p = malloc((size_t)n);
     if (!p)
         return pr_no_memory(err);

@@ -51,16 +51,29 @@ is_text(const uint8_t *p, size_t n)
     return true;
 }
 
+static const char *
+find_known(const uint8_t *start, size_t n)
+{
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (n >= known[i].n && !memcmp(start, known[i].bytes, known[i].n))
+            return known[i].name;
+    return is_pstats(start, n) ? "a pstats file" : NULL;
+}
+
+bool
+pf_foreign_is_known(const uint8_t *start, size_t n)
+{
+    return find_known(start, n) != NULL;
+}
+
 const char *
 pf_foreign_name(const uint8_t *start, size_t n)
 {
     if (n == 0)
         return "empty";
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (n >= known[i].n && !memcmp(start, known[i].bytes, known[i].n))
-            return known[i].name;
-    if (is_pstats(start, n))
-        return "a pstats file";
+    const char *name = find_known(start, n);
+    if (name)
+        return name;
     if (!is_text(start, n))
         return "data of an unknown kind";
     size_t i = 0;

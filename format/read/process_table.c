@@ -5,14 +5,16 @@
 
 #include <base/array.h>
 #include <base/hash.h>
+#include <base/hash_table.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 pr_code
-pf_processes_init(pf_processes *p, pr_err *err)
+pf_processes_init(pf_processes *p, pf_budget *budget, pr_err *err)
 {
     uint32_t first;
+    *p = (pf_processes){.budget = budget};
     return pf_processes_add(p, 0, &first, err);
 }
 
@@ -23,7 +25,7 @@ pf_processes_release(pf_processes *p)
         free(p->at[i].block);
     free(p->at);
     pr_table_release(&p->table);
-    *p = (pf_processes){0};
+    *p = (pf_processes){.budget = p->budget};
 }
 
 typedef struct process_key {
@@ -47,8 +49,11 @@ pf_processes_add(pf_processes *p, uint32_t file_index, uint32_t *ret,
     uint32_t at = pr_table_find(&p->table, hash, same_process, &key);
     if (at == PR_TABLE_NONE) {
         at = (uint32_t)p->n;
-        if (!pr_grow(&p->at, &p->cap, p->n + 1, sizeof *p->at) ||
-            !pr_table_insert(&p->table, hash, at))
+        pr_code code = pf_budget_grow(p->budget, &p->at, &p->cap, p->n + 1,
+                                      sizeof *p->at, err);
+        if (code != PR_OK)
+            return code;
+        if (!pr_table_insert(&p->table, hash, at))
             return pr_no_memory(err);
         p->at[p->n++] =
             (pf_process){.file_index = file_index, .described.index = at};
@@ -86,9 +91,14 @@ pf_processes_describe(pf_processes *p, const pr_process *record, pr_err *err)
     if (code != PR_OK)
         return code;
     size_t pairs = record->n_meta * sizeof(pr_pair);
-    pr_pair *block = malloc(pairs + bytes_of(record) + 1);
+    size_t bytes = pairs + bytes_of(record) + 1;
+    code = pf_budget_check(p->budget, bytes, err);
+    if (code != PR_OK)
+        return code;
+    pr_pair *block = malloc(bytes);
     if (!block)
         return pr_no_memory(err);
+    p->budget->memory += bytes; /* also of what it takes the place of */
     char *into = (char *)block + pairs;
     pr_process copy = *record;
     copy.index = at;

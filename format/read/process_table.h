@@ -5,6 +5,7 @@
 #ifndef FORMAT_READ_PROCESS_TABLE_H
 #define FORMAT_READ_PROCESS_TABLE_H
 
+#include "format/read/budget.h"
 #include <base/hash_table.h>
 #include <pyrec/error.h>
 #include <pyrec/profile.h>
@@ -20,13 +21,15 @@ typedef struct pf_process {
 } pf_process;
 
 typedef struct pf_processes {
+    pf_budget *budget;
     pf_process *at; /* by arrival */
     size_t n, cap;
     pr_table table; /* index in the file to number by arrival */
 } pf_processes;
 
-/* Process 0 of the file exists from the start.  PR_NOMEM. */
-pr_code pf_processes_init(pf_processes *processes, pr_err *err);
+/* Process 0 of the file exists from the start.  PR_LIMIT, PR_NOMEM. */
+pr_code pf_processes_init(pf_processes *processes, pf_budget *budget,
+                          pr_err *err);
 void pf_processes_release(pf_processes *processes);
 
 /* The number by arrival of a process of the file; a new one gets the next. */

@@ -6,6 +6,7 @@
 #include "format/read/segments.h"
 #include "format/read/stock.h"
 
+#include <base/opts.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -35,29 +36,50 @@ refuse_version(const pf_reader *r, pr_err *err)
                       PF_VERSION);
 }
 
+/* One try with one byte order. */
+static pr_code
+open_in_order(pf_reader *r, const uint8_t *start, bool swapped, pr_err *err)
+{
+    pf_index_release(&r->index);
+    r->index_known = false;
+    pr_err_clear(&r->fault);
+    r->swapped = swapped;
+    pf_header_parse(r, start);
+    return pf_open_segments(r, err);
+}
+
 /* The header's magic is gone: if the file has checkpoints, they know the byte
  * order and what the header was. */
 static pr_code
 open_without_magic(pf_reader *r, const uint8_t *start, size_t n, pr_err *err)
 {
-    if (n < PF_HEADER_SIZE + 4 ||
-        pf_load_le32(start + PF_HEADER_SIZE) != PF_ZSTD_MAGIC)
-        return refuse_foreign(start, n, err);
-    pr_code code = PR_END;
-    for (int swapped = 0; swapped < 2 && code == PR_END; swapped++) {
-        r->swapped = swapped;
-        pf_header_parse(r, start);
-        code = pf_open_segments(r, err);
-    }
-    if (code == PR_OK && !r->header_known)
-        pf_fault_add(r, PR_DAMAGED, 0, "the header is damaged");
+    pr_code code = pf_foreign_is_known(start, n) || n < PF_HEADER_SIZE
+                       ? PR_END
+                       : open_in_order(r, start, false, err);
+    if (code == PR_END && n == PF_HEADER_SIZE)
+        code = open_in_order(r, start, true, err);
     return code == PR_END ? refuse_foreign(start, n, err) : code;
+}
+
+/* The header is right or replaced by its copy: its word counts. */
+static pr_code
+check_header(pf_reader *r, pr_err *err)
+{
+    if (!r->header_known)
+        return PR_OK;
+    if (r->header.version != PF_VERSION)
+        return refuse_version(r, err);
+    if (r->header.compression > 1)
+        return PR_FAIL_AT(err, PR_NEWER, PF_HEADER_COMPRESSION,
+                          "compression %" PRIu32 " is not known",
+                          r->header.compression);
+    return PR_OK;
 }
 
 static pr_code
 open_parts(pf_reader *r, pr_err *err)
 {
-    uint8_t start[PF_HEADER_SIZE + 4];
+    uint8_t start[PF_HEADER_SIZE];
     size_t n = r->in.size < sizeof start ? (size_t)r->in.size : sizeof start;
     pr_code code = pf_input_read(&r->in, 0, start, n, err);
     if (code != PR_OK)
@@ -68,15 +90,14 @@ open_parts(pf_reader *r, pr_err *err)
     if (n < PF_HEADER_SIZE)
         return PR_FAIL_AT(err, PR_CUT, r->in.size,
                           "the file ends in its header: it holds no sample");
-    r->swapped = magic == PF_HCAM;
-    pf_header_parse(r, start);
-    code = pf_open_segments(r, err);
-    if (code != PR_OK && code != PR_END)
+    code = open_in_order(r, start, magic == PF_HCAM, err);
+    if (code == PR_OK)
+        return check_header(r, err);
+    if (code != PR_END)
         return code;
-    /* a damaged header was replaced by its copy: this is the file's word */
-    if (r->header.version != PF_VERSION)
-        return refuse_version(r, err);
-    return code == PR_OK ? PR_OK : pf_open_stock(r, err);
+    r->header_known = true; /* nothing contradicts it */
+    code = check_header(r, err);
+    return code == PR_OK ? pf_open_stock(r, err) : code;
 }
 
 /* ---- what is known of it ---- */
@@ -89,25 +110,10 @@ mode_of(uint32_t capture)
                                                      : (pr_mode)(mode - 1);
 }
 
-/* The decimal number of a key; 0: there is none. */
-static uint64_t
-number_of_meta(const pf_reader *r, const char *key)
-{
-    const pf_meta *meta = pf_names_meta_find(&r->names, key);
-    uint64_t value = 0;
-    for (size_t i = 0; meta && i < meta->value_len; i++) {
-        uint64_t digit = (uint64_t)meta->value[i] - '0';
-        if (digit > 9 || value > (UINT64_MAX - digit) / 10)
-            return 0;
-        value = value * 10 + digit;
-    }
-    return value;
-}
-
 static pr_text
 text_of_meta(const pf_reader *r, const char *key)
 {
-    const pf_meta *meta = pf_names_meta_find(&r->names, key);
+    const pf_meta *meta = pf_metadata_find(&r->names.metadata, key);
     return meta ? (pr_text){meta->value, meta->value_len} : (pr_text){"", 0};
 }
 
@@ -119,10 +125,10 @@ describe_process(pf_reader *r)
     if (first->recorded)
         return;
     first->described = (pr_process){
-        .pid = number_of_meta(r, "pid"),
-        .parent = number_of_meta(r, "process.parent"),
-        .start_us = number_of_meta(r, "process.start_us"),
-        .end_us = number_of_meta(r, "process.end_us"),
+        .pid = pf_metadata_number(&r->names.metadata, "pid"),
+        .parent = pf_metadata_number(&r->names.metadata, "process.parent"),
+        .start_us = pf_metadata_number(&r->names.metadata, "process.start_us"),
+        .end_us = pf_metadata_number(&r->names.metadata, "process.end_us"),
         .command = text_of_meta(r, "command"),
         .host = text_of_meta(r, "host"),
         .scope = text_of_meta(r, "process.scope"),
@@ -137,7 +143,7 @@ start_of(const pf_reader *r)
     const pf_header *h = &r->header;
     pr_start start = {
         .start_us = h->start_us,
-        .wall_us = number_of_meta(r, PF_META_WALL),
+        .wall_us = pf_metadata_number(&r->names.metadata, PF_META_WALL),
         /* a nominal distance of 0 says nothing, and nobody may divide by it */
         .interval_us = h->interval_us ? h->interval_us : 1,
         .mode = mode_of(h->capture),
@@ -171,8 +177,7 @@ sum_segments(pf_reader *r)
     }
     if (info->first_us == UINT64_MAX)
         info->first_us = 0;
-    for (size_t i = 0; i < r->names.n_threads; i++)
-        info->threads += r->names.thread[i].sampled;
+    info->threads = (uint32_t)r->names.n_sampled;
 }
 
 static void
@@ -187,18 +192,6 @@ sum_stock(pf_reader *r)
         info->bytes_records = info->bytes_compressed;
 }
 
-/* A frame whose names are not there is told with "<lost>" for them. */
-static void
-check_names(pf_reader *r)
-{
-    pf_symbols *symbols = &r->names.symbols;
-    if (symbols->holes || pf_symbols_complete(symbols))
-        return;
-    symbols->holes = true;
-    pf_fault_add(r, PR_DAMAGED, PR_NO_OFFSET,
-                 "a frame names a string that does not exist");
-}
-
 static void
 fill_info(pf_reader *r)
 {
@@ -208,6 +201,7 @@ fill_info(pf_reader *r)
     info->stats = r->footer.stats;
     info->file_bytes = r->in.size;
     info->swapped = r->swapped;
+    info->lost_is_known = pf_gaps_sum(r, &info->samples_lost);
     info->strings = r->names.symbols.n_strings;
     info->frames = r->names.symbols.n_frames;
     if (r->region_end)
@@ -218,31 +212,64 @@ fill_info(pf_reader *r)
         info->good_bytes = r->in.size;
 }
 
+/* Losses count as every other counter, on top of those of earlier readers. */
+static pr_code
+count_losses(pf_reader *r, pr_err *err)
+{
+    uint64_t lost;
+    pf_gaps_sum(r, &lost);
+    if (lost == 0)
+        return PR_OK;
+    pr_count count = {.thread = PR_NO_THREAD,
+                      .kind = PR_COUNT_LOST_FILE,
+                      .value = lost,
+                      .time_us = r->info.last_us};
+    pf_ref first = pf_ref_of_process(0);
+    const pr_count *before = pf_names_find_count(&r->names, &count);
+    if (before)
+        count.value += before->value;
+    return pf_names_count(&r->names, first, &count, err);
+}
+
 /* ---- the interface ---- */
+
+static pr_code
+open_file(pf_reader *r, const char *path, const pf_reader_opts *opts,
+          pr_err *err)
+{
+    pf_reader_opts known = PF_READER_OPTS_INIT;
+    pr_code code = pr_opts_take(&known, sizeof known, opts, err);
+    if (code == PR_OK)
+        code = pf_input_open(path, &r->in, err);
+    if (code != PR_OK)
+        return code;
+    pf_budget_init(&r->budget, &known, r->in.size);
+    code = pf_names_init(&r->names, &r->budget, err);
+    if (code == PR_OK)
+        code = open_parts(r, err);
+    if (code != PR_OK && code != PR_IO) /* which names the file itself */
+        pr_err_wrap(err, "'%s'", path);
+    return code;
+}
 
 pr_code
 pf_reader_open(const char *path, const pf_reader_opts *opts, pf_reader **ret,
                pr_err *err)
 {
-    (void)opts;
     pf_reader *r = calloc(1, sizeof *r);
     if (!r)
         return pr_no_memory(err);
     r->in.fd = -1;
-    pr_code code = pf_processes_init(&r->names.processes, err);
-    if (code == PR_OK)
-        code = pf_input_open(path, &r->in, err);
+    pr_code code = open_file(r, path, opts, err);
     if (code == PR_OK) {
-        code = open_parts(r, err);
-        if (code != PR_IO) /* which names the file itself */
-            pr_err_wrap(err, "'%s'", path);
+        pf_metadata_sort(&r->names.metadata);
+        fill_info(r);
+        code = count_losses(r, err);
     }
     if (code != PR_OK) {
         pf_reader_free(r);
         return code;
     }
-    check_names(r);
-    fill_info(r);
     *ret = r;
     return PR_OK;
 }
@@ -256,6 +283,8 @@ pf_reader_free(pf_reader *r)
     pf_names_release(&r->names);
     pf_index_release(&r->index);
     free(r->segment);
+    free(r->kept.p);
+    free(r->gap);
     free(r);
 }
 
@@ -269,11 +298,12 @@ const char *
 pf_reader_meta(const pf_reader *r, size_t i, const char **ret_value,
                size_t *ret_len)
 {
-    if (i >= r->names.n_meta)
+    const pf_metadata *m = &r->names.metadata;
+    if (i >= m->n)
         return NULL;
-    *ret_value = r->names.meta[i].value;
-    *ret_len = r->names.meta[i].value_len;
-    return r->names.meta[i].key;
+    *ret_value = m->pair[i].value;
+    *ret_len = m->pair[i].value_len;
+    return m->pair[i].key;
 }
 
 const pr_process *

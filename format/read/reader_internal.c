@@ -1,5 +1,6 @@
 /*
- * reader_internal.c - what all parts of reading a file share: its header, its fault.
+ * reader_internal.c - what all parts of reading a file share: its header, its
+ * fault, its losses.
  */
 #include "format/read/reader_internal.h"
 
@@ -18,8 +19,30 @@ pf_fault_add(pf_reader *r, pr_code code, uint64_t offset, const char *format,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     pr_err_clear(&r->fault);
-    PR_FAIL_AT(&r->fault, code, offset, "%s", text);
+    pr_err_set(&r->fault, code, 0, offset, "%s", text);
     r->info.state = code == PR_CUT ? PF_CUT : PF_DAMAGED;
+}
+
+pr_code
+pf_gap_add(pf_reader *r, const pf_gap *gap, pr_err *err)
+{
+    pr_code code = pf_budget_grow(&r->budget, &r->gap, &r->gap_cap,
+                                  r->n_gaps + 1, sizeof *r->gap, err);
+    if (code == PR_OK)
+        r->gap[r->n_gaps++] = *gap;
+    return code;
+}
+
+bool
+pf_gaps_sum(const pf_reader *r, uint64_t *ret)
+{
+    bool counted = true;
+    *ret = 0;
+    for (size_t i = 0; i < r->n_gaps; i++) {
+        *ret += r->gap[i].samples;
+        counted &= r->gap[i].counted;
+    }
+    return counted;
 }
 
 void
@@ -40,4 +63,11 @@ pf_header_parse(pf_reader *r, const uint8_t *p)
     memcpy(h.python, p + PF_HEADER_PYTHON, sizeof h.python);
     memcpy(h.bytes, p, PF_HEADER_SIZE);
     r->header = h;
+}
+
+bool
+pf_is_hard(pr_code code)
+{
+    return code != PR_OK && code != PR_DAMAGED && code != PR_FOREIGN &&
+           code != PR_CUT && code != PR_END;
 }

@@ -1,6 +1,6 @@
 /*
- * reader_internal.h - an opened profile file: where its parts are, what it names, and
- * what is wrong with it.
+ * reader_internal.h - an opened profile file: where its parts are, what it
+ * names, what is wrong with it and what it lost.
  */
 #ifndef FORMAT_READ_READER_INTERNAL_H
 #define FORMAT_READ_READER_INTERNAL_H
@@ -22,25 +22,50 @@ typedef struct pf_header {
     uint32_t capture;
 } pf_header;
 
+/* A segment whose checkpoint is whole. */
+typedef struct pf_segment {
+    uint64_t data_at, data_size, data_check;
+    uint64_t checkpoint_size; /* it follows the data frame */
+    uint32_t number;
+    uint64_t first_us, last_us, samples, samples_so_far;
+    uint64_t record_bytes;
+    size_t kept_at, kept_size; /* its records beside the samples, in kept */
+    uint32_t frame_end;        /* its records name no frame from this id on */
+    bool lost;                 /* its data frame is damaged */
+} pf_segment;
+
+/* Samples that were lost from one time to another. */
+typedef struct pf_gap {
+    uint64_t from_us, to_us;
+    uint64_t samples; /* at least */
+    bool counted;     /* samples is exact */
+} pf_gap;
+
 struct pf_reader {
     pf_input in;
+    pf_budget budget;
     bool swapped;
     pf_header header;
-    bool header_known; /* by the index or by HEADER: worth believing */
+    bool header_known; /* a checksum or a copy says that it is right */
     pf_info info;
 
-    /* the worst that was found: the first damage, else the first cut */
-    pr_err fault;
+    pr_err fault;     /* the first damage, else the first cut */
+    bool fault_total; /* its text says what is lost */
 
     pf_names names;
 
     /* a file with checkpoints */
-    uint64_t family; /* checksum of its first one */
-    bool family_known;
-    pf_segment *segment;
+    pf_segment *segment; /* in order of number */
     size_t n_segments, segment_cap;
-    pf_index index;    /* of a finished one; its segments moved to `segment` */
+    pf_buf kept; /* typed records of the segments, as they are (5.3) */
+    bool index_known;
+    pf_index index;
     bool index_traces; /* met what ends as an index does, whole or not */
+    uint64_t expected_samples; /* by index or header; UINT64_MAX: not known */
+
+    uint64_t missing; /* segments whose checkpoint is damaged, if counted */
+    pf_gap *gap;      /* in order of time */
+    size_t n_gaps, gap_cap;
 
     /* a file of CPython: the samples lie in [64, region_end) */
     uint64_t region_end;
@@ -49,12 +74,23 @@ struct pf_reader {
     pf_reader_stats stats; /* of the last replay */
 };
 
-/* Note what is wrong: PR_CUT or PR_DAMAGED.  Damage hides a cut. */
+/* Note what is wrong: PR_CUT or PR_DAMAGED.  The first damage stays, and it
+ * takes the place of a cut. */
 void pf_fault_add(pf_reader *r, pr_code code, uint64_t offset,
                   const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Note samples that are lost. */
+pr_code pf_gap_add(pf_reader *r, const pf_gap *gap, pr_err *err);
+
+/* The number of all samples that are lost, as far as it is known, in *ret;
+ * false: it may be more. */
+bool pf_gaps_sum(const pf_reader *r, uint64_t *ret);
+
 /* The header from its bytes, in the reader's byte order. */
 void pf_header_parse(pf_reader *r, const uint8_t *bytes);
+
+/* A code that ends the reading, and is not an answer about damage. */
+bool pf_is_hard(pr_code code);
 
 #endif

@@ -8,7 +8,9 @@
 #include "format/read/segments.h"
 #include "format/read/stream.h"
 
+#include <base/opts.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct replay {
@@ -16,7 +18,9 @@ typedef struct replay {
     pf_replay_opts opts;
     pr_sink *sink;
     pf_decoder decoder;
-    uint64_t passed; /* samples told or skipped, for the progress */
+    uint64_t passed; /* samples emitted or skipped, for the progress */
+    pr_err fault;    /* found by decoding: PR_DAMAGED */
+    uint64_t lost;   /* samples after faults in records */
 } replay;
 
 static void
@@ -29,14 +33,15 @@ report(const replay *p)
 
 /* ---- what comes before the samples ---- */
 
-/* `wall_us` was told with start(). */
+/* start() says the wall clock. */
 static pr_code
 tell_meta(const replay *p, pr_err *err)
 {
+    const pf_metadata *all = &p->r->names.metadata;
     pr_code code = PR_OK;
-    for (size_t i = 0; i < p->r->names.n_meta && code == PR_OK; i++) {
-        const pf_meta *m = &p->r->names.meta[i];
-        if (!strcmp(m->key, "wall_us"))
+    for (size_t i = 0; i < all->n && code == PR_OK; i++) {
+        const pf_meta *m = &all->pair[i];
+        if (!strcmp(m->key, PF_META_WALL))
             continue;
         code = PR_SINK_CALL(p->sink, meta, m->key, m->value, m->value_len, err);
     }
@@ -98,10 +103,12 @@ find_owner(replay *p, pf_ref ref, uint32_t *ret_thread, uint32_t *ret_process,
                                   : PR_OK;
 }
 
+/* to_us UINT64_MAX: there is no end. */
 static bool
 is_wanted(const replay *p, uint64_t first_us, uint64_t last_us)
 {
-    return last_us >= p->opts.from_us && first_us < p->opts.to_us;
+    return last_us >= p->opts.from_us &&
+           (first_us < p->opts.to_us || p->opts.to_us == UINT64_MAX);
 }
 
 static pr_code
@@ -195,53 +202,73 @@ check_span(const replay *p, const pf_segment *s, pr_err *err)
     return PR_OK;
 }
 
+/* The records of one segment. */
 static pr_code
-tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
-             pr_err *err)
+tell_records(replay *p, const pf_segment *s, pf_cur kept,
+             const pf_loaded *loaded, pr_err *err)
 {
     size_t used;
-    if (loaded->code != PR_OK)
-        return PR_FAIL_SYS_AT(err, loaded->code, loaded->err.sys,
-                              loaded->err.offset, "%s", loaded->err.what);
-    pf_decoder_begin(&p->decoder);
-    pr_code code = pf_checkpoint_walk(loaded->body, &base_ops, p, err);
+    pf_decoder_begin(&p->decoder, s->frame_end);
+    pr_code code = pf_checkpoint_walk(kept, &base_ops, p, err);
     if (code == PR_OK)
         code =
             pf_decoder_piece(&p->decoder, loaded->records, false, &used, err);
     if (code == PR_OK)
-        code = check_span(p, s, err);
-    if (code == PR_OK)
-        code = pf_checkpoint_walk(loaded->body, &rest_ops, p, err);
-    return code;
+        code = pf_decoder_end(&p->decoder, err);
+    return code == PR_OK ? check_span(p, s, err) : code;
 }
 
-/* PR_OK: go on with the next segment. */
-static pr_code
-after_segment(replay *p, size_t i, pr_code code, const pr_err *why, pr_err *err)
+/* Records that are wrong although their checksum is right: the samples before
+ * the fault are emitted, and no other segment depends on them. */
+static void
+note_wrong_records(replay *p, const pf_segment *s, const pr_err *why)
 {
-    const pf_segment *s = &p->r->segment[i];
+    uint64_t emitted = p->decoder.samples;
+    if (s->samples > emitted)
+        p->lost += s->samples - emitted;
+    p->decoder.stats.segments_damaged++;
+    if (p->fault.code == PR_OK)
+        PR_FAIL_AT(&p->fault, PR_DAMAGED, s->data_at, "segment %" PRIu32 ": %s",
+                   s->number, why->what);
+}
+
+static pr_code
+tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
+             pr_err *err)
+{
+    pf_cur kept =
+        pf_cur_of(p->r->kept.p + s->kept_at, s->kept_size, p->r->swapped);
+    pr_err why = loaded->err;
+    pr_code code = loaded->code;
+    if (code == PR_OK)
+        code = tell_records(p, s, kept, loaded, &why);
     p->decoder.stats.segments_read++;
     p->passed += s->samples;
     report(p);
-    if (code == PR_OK)
-        return PR_OK;
-    if (p->decoder.sink_failed ||
-        (code != PR_DAMAGED && code != PR_FOREIGN && code != PR_CUT)) {
+    if (p->decoder.sink_failed || pf_is_hard(code)) {
         if (err && err->code == PR_OK)
-            *err = *why;
+            *err = why;
         return code;
     }
-    p->decoder.stats.segments_damaged++;
-    pf_fault_add(p->r, PR_DAMAGED, s->data_at,
-                 "segment %zu with %" PRIu64 " samples: %s", i, s->samples,
-                 why->what);
-    return PR_OK;
+    if (code != PR_OK)
+        note_wrong_records(p, s, &why);
+    return pf_checkpoint_walk(kept, &rest_ops, p, err);
+}
+
+/* What a checkpoint says beside the samples. */
+static pr_code
+tell_kept(replay *p, const pf_segment *s, pr_err *err)
+{
+    pf_cur kept =
+        pf_cur_of(p->r->kept.p + s->kept_at, s->kept_size, p->r->swapped);
+    return pf_checkpoint_walk(kept, &rest_ops, p, err);
 }
 
 /* A segment without samples has no time: it may hold events of any. */
 static void
 choose_segments(replay *p, bool *wanted)
 {
+    p->decoder.stats.segments_damaged = p->r->missing;
     for (size_t i = 0; i < p->r->n_segments; i++) {
         const pf_segment *s = &p->r->segment[i];
         wanted[i] = !s->lost &&
@@ -253,13 +280,25 @@ choose_segments(replay *p, bool *wanted)
     }
 }
 
+/* Segments up to `end` without wanted records: of the checkpoints, too. */
+static pr_code
+tell_others(replay *p, const bool *wanted, size_t *next, size_t end,
+            pr_err *err)
+{
+    pr_code code = PR_OK;
+    for (; *next < end && code == PR_OK; ++*next)
+        if (!wanted[*next])
+            code = tell_kept(p, &p->r->segment[*next], err);
+    return code;
+}
+
 static pr_code
 tell_segments(replay *p, pr_err *err)
 {
     pf_reader *r = p->r;
     pf_loader *loader;
     const pf_loaded *loaded;
-    size_t i;
+    size_t i, next = 0;
     bool *wanted = calloc(r->n_segments + 1, sizeof *wanted);
     if (!wanted)
         return pr_no_memory(err);
@@ -272,13 +311,58 @@ tell_segments(replay *p, pr_err *err)
         return code;
     }
     while (code == PR_OK && (loaded = pf_loader_next(loader, &i))) {
-        pr_err why = PR_ERR_INIT;
-        code = tell_segment(p, &r->segment[i], loaded, &why);
-        code = after_segment(p, i, code, &why, err);
+        code = tell_others(p, wanted, &next, i, err);
+        if (code == PR_OK)
+            code = tell_segment(p, &r->segment[i], loaded, err);
     }
+    if (code == PR_OK)
+        code = tell_others(p, wanted, &next, r->n_segments, err);
     pf_loader_free(loader);
     free(wanted);
     return code;
+}
+
+/* ---- what is lost ---- */
+
+/* Losses that replay() itself found stand where no time is known. */
+static pr_code
+tell_gap(replay *p, const pf_gap *gap, pr_err *err)
+{
+    char text[96];
+    if (gap->samples == 0 && gap->counted)
+        return PR_OK;
+    int n = gap->samples
+                ? snprintf(text, sizeof text, "%s%" PRIu64 " samples",
+                           gap->counted ? "" : "at least ", gap->samples)
+                : snprintf(text, sizeof text, "an unknown number of samples");
+    pr_mark mark = {.kind = PR_MARK_LOST,
+                    .time_us = gap->from_us,
+                    .end_us = gap->to_us,
+                    .text = text,
+                    .text_len = (size_t)n};
+    return is_wanted(p, mark.time_us, mark.end_us)
+               ? pr_sink_mark(p->sink, &mark, err)
+               : PR_OK;
+}
+
+static pr_code
+tell_losses(replay *p, pr_err *err)
+{
+    uint64_t last = p->r->info.last_us, lost;
+    pr_count count = {.thread = PR_NO_THREAD, .kind = PR_COUNT_LOST_FILE};
+    pr_code code = PR_OK;
+    for (size_t i = 0; i < p->r->n_gaps && code == PR_OK; i++)
+        code = tell_gap(p, &p->r->gap[i], err);
+    if (p->lost && code == PR_OK)
+        code = tell_gap(p, &(pf_gap){last, last, p->lost, true}, err);
+    pf_gaps_sum(p->r, &lost);
+    if (code != PR_OK || lost + p->lost == 0)
+        return code;
+    /* that of the names has the gaps in it */
+    const pr_count *counted = pf_names_find_count(&p->r->names, &count);
+    count.value = (counted ? counted->value : 0) + p->lost;
+    count.time_us = last;
+    return pr_sink_count(p->sink, &count, err);
 }
 
 /* ---- one stream ---- */
@@ -290,7 +374,7 @@ tell_pieces(replay *p, pf_stream *stream, pr_err *why)
     const uint8_t *piece;
     size_t n, used = 0;
     bool more = true;
-    pf_decoder_begin(&p->decoder);
+    pf_decoder_begin(&p->decoder, UINT32_MAX);
     while (more) {
         pr_code code = pf_stream_next(stream, used, &piece, &n, &more, why);
         if (code != PR_OK)
@@ -316,11 +400,25 @@ check_stock_totals(replay *p)
     const pf_header *h = &p->r->header;
     uint64_t samples = p->decoder.samples;
     uint32_t threads = p->decoder.threads_told;
-    if (samples != h->samples || threads != h->threads)
-        pf_fault_add(p->r, PR_DAMAGED, PF_HEADER_SAMPLES,
-                     "the header counts %" PRIu64 " samples of %" PRIu32
-                     " threads, the file has %" PRIu64 " of %" PRIu32,
-                     h->samples, h->threads, samples, threads);
+    if (samples == h->samples && threads == h->threads)
+        return;
+    if (h->samples > samples)
+        p->lost = h->samples - samples;
+    PR_FAIL_AT(&p->fault, PR_DAMAGED, PF_HEADER_SAMPLES,
+               "the header counts %" PRIu64 " samples of %" PRIu32
+               " threads, the file has %" PRIu64 " of %" PRIu32,
+               h->samples, h->threads, samples, threads);
+}
+
+/* CPython writes the times that it is given. */
+static void
+check_clock(replay *p)
+{
+    if (p->decoder.moved && p->fault.code == PR_OK)
+        PR_FAIL_AT(&p->fault, PR_DAMAGED, PF_HEADER_SIZE,
+                   "the clock steps back: %" PRIu64
+                   " samples are emitted at a later time than theirs",
+                   p->decoder.moved);
 }
 
 static pr_code
@@ -338,12 +436,12 @@ tell_stream(replay *p, pr_err *err)
     pf_stream_free(stream);
     if (code == PR_OK) {
         check_stock_totals(p);
+        check_clock(p);
     } else if (code == PR_DAMAGED && !p->decoder.sink_failed) {
-        pf_fault_add(
-            r, PR_DAMAGED, PF_HEADER_SIZE,
-            "%" PRIu64 " of %" PRIu64 " samples are whole, then (byte %" PRIu64
-            " of the records): %s",
-            p->decoder.samples, r->header.samples, why.offset, why.what);
+        if (r->header.samples > p->decoder.samples)
+            p->lost = r->header.samples - p->decoder.samples;
+        PR_FAIL_AT(&p->fault, PR_DAMAGED, PF_HEADER_SIZE,
+                   "byte %" PRIu64 " of the records: %s", why.offset, why.what);
         code = PR_OK;
     } else if (err && err->code == PR_OK) {
         *err = why;
@@ -360,6 +458,8 @@ run(replay *p, pr_err *err)
     if (code == PR_OK)
         code = p->r->info.has_checkpoints ? tell_segments(p, err)
                                           : tell_stream(p, err);
+    if (code == PR_OK)
+        code = tell_losses(p, err);
     if (code == PR_OK && p->r->info.stats.known & PR_STATS_PRESENT)
         code = PR_SINK_CALL(p->sink, stats, &p->r->info.stats, err);
     return code;
@@ -380,17 +480,42 @@ keep_stats(const replay *p)
         s->full_records + s->suffix_records + s->pop_push_records;
 }
 
+/* The answer about the file: what is wrong first, and all that is lost. */
+static pr_code
+answer(const replay *p, pr_err *err)
+{
+    pf_reader *r = p->r;
+    const pr_err *fault = &r->fault;
+    uint64_t lost;
+    bool counted = pf_gaps_sum(r, &lost);
+    if (p->fault.code != PR_OK && fault->code != PR_DAMAGED)
+        fault = &p->fault;
+    if (fault->code == PR_OK)
+        return PR_OK;
+    lost += p->lost;
+    r->info.samples_lost = lost;
+    r->info.state = fault->code == PR_CUT ? PF_CUT : PF_DAMAGED;
+    char loss[96];
+    if (lost)
+        snprintf(loss, sizeof loss, "%s%" PRIu64 " samples are lost",
+                 counted ? "" : "at least ", lost);
+    else
+        snprintf(loss, sizeof loss, "%s",
+                 counted ? "no sample is lost"
+                         : "samples after its last whole segment are lost");
+    return PR_FAIL_AT(err, fault->code, fault->offset, "'%.80s': %.120s; %s",
+                      r->in.path, fault->what, loss);
+}
+
 pr_code
 pf_reader_replay(pf_reader *r, const pf_replay_opts *opts, pr_sink *sink,
                  uint64_t *ret_samples, pr_err *err)
 {
-    static const pf_replay_opts all = PF_REPLAY_OPTS_INIT;
-    if (opts && opts->size != sizeof *opts)
-        return PR_FAIL(err, PR_USAGE,
-                       "options of another version of this library");
-    replay p = {.r = r, .opts = opts ? *opts : all, .sink = sink};
-    pr_code code = pf_decoder_init(&p.decoder, sink, &r->names,
-                                   !r->info.has_checkpoints, err);
+    replay p = {.r = r, .opts = PF_REPLAY_OPTS_INIT, .sink = sink};
+    pr_code code = pr_opts_take(&p.opts, sizeof p.opts, opts, err);
+    if (code == PR_OK)
+        code = pf_decoder_init(&p.decoder, sink, &r->names,
+                               !r->info.has_checkpoints, err);
     if (code != PR_OK)
         return code;
     p.decoder.from_us = p.opts.from_us;
@@ -400,10 +525,7 @@ pf_reader_replay(pf_reader *r, const pf_replay_opts *opts, pr_sink *sink,
     if (ret_samples)
         *ret_samples = p.decoder.told;
     pf_decoder_release(&p.decoder);
-    if (code == PR_OK && r->fault.code != PR_OK)
-        return PR_FAIL_AT(err, r->fault.code, r->fault.offset, "'%.120s': %s",
-                          r->in.path, r->fault.what);
-    return code;
+    return code == PR_OK ? answer(&p, err) : code;
 }
 
 pr_code
@@ -414,8 +536,5 @@ pf_reader_verify(pf_reader *r, const pr_progress *progress, pr_err *err)
     pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
     if (progress)
         opts.progress = *progress;
-    pr_code code = pf_check_tables(r, err);
-    if (code == PR_OK)
-        code = pf_reader_replay(r, &opts, &sink, NULL, err);
-    return code;
+    return pf_reader_replay(r, &opts, &sink, NULL, err);
 }

@@ -1,10 +1,11 @@
 /*
- * segment_loader.c - segments from the file, checked and decompressed.
+ * segment_loader.c - the records of segments, checked and decompressed.
  */
 #include "format/read/segment_loader.h"
 #include "format/limits.h"
 
 #include <base/hash.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <zstd.h>
@@ -43,36 +44,20 @@ struct pf_loader {
 /* ---- one segment ---- */
 
 static pr_code
-read_frames(const pf_loader *l, const pf_segment *s, pf_loaded *out,
-            pr_err *err)
+read_frame(const pf_loader *l, const pf_segment *s, pf_loaded *out, pr_err *err)
 {
-    if (s->record_bytes > PF_RECORDS_MAX ||
-        s->data_size > PF_ZSTD_BOUND(PF_RECORDS_MAX))
-        return PR_FAIL_AT(err, PR_LIMIT, s->data_at,
-                          "a segment of more than %u bytes of records",
-                          PF_RECORDS_MAX);
-    size_t size = (size_t)(s->data_size + s->checkpoint_size);
-    out->frames.n = 0;
-    if (!pf_buf_reserve(&out->frames, size))
+    if (s->data_size > PF_ZSTD_BOUND(PF_RECORDS_MAX))
+        return PR_FAIL(err, PR_DAMAGED, "a data frame of %" PRIu64 " bytes",
+                       s->data_size);
+    size_t size = (size_t)s->data_size;
+    out->frame.n = 0;
+    if (!pf_buf_reserve(&out->frame, size))
         return pr_no_memory(err);
-    out->frames.n = size;
-    return pf_input_read(l->in, s->data_at, out->frames.p, size, err);
-}
-
-static pr_code
-read_body(const pf_loader *l, const pf_segment *s, pf_loaded *out, pr_err *err)
-{
-    const uint8_t *data = out->frames.p;
-    pf_checkpoint c;
-    pr_code code = pf_checkpoint_check(
-        data + s->data_size, (size_t)s->checkpoint_size, l->swapped, &c, err);
-    if (code != PR_OK)
-        return code;
-    if (pr_hash_bytes(data, (size_t)s->data_size) != c.data_check)
-        return PR_FAIL(err, PR_DAMAGED,
-                       "the checksum of its records does not match");
-    return pf_checkpoint_body(&c, l->swapped, &out->body_bytes, &out->body,
-                              err);
+    out->frame.n = size;
+    pr_code code = pf_input_read(l->in, s->data_at, out->frame.p, size, err);
+    if (code == PR_OK && pr_hash_bytes(out->frame.p, size) != s->data_check)
+        return PR_FAIL(err, PR_DAMAGED, "the file changed while it was read");
+    return code;
 }
 
 /* A data frame may hold any number of bytes: no more than were promised, and
@@ -82,7 +67,7 @@ unpack_records(const pf_segment *s, ZSTD_DCtx *zstd, pf_loaded *out,
                pr_err *err)
 {
     size_t n = (size_t)s->record_bytes, size = (size_t)s->data_size;
-    unsigned long long said = ZSTD_getFrameContentSize(out->frames.p, size);
+    unsigned long long said = ZSTD_getFrameContentSize(out->frame.p, size);
     if (said == ZSTD_CONTENTSIZE_UNKNOWN)
         said = 0; /* 5.1: a segment without records */
     if (said != n ||
@@ -93,7 +78,7 @@ unpack_records(const pf_segment *s, ZSTD_DCtx *zstd, pf_loaded *out,
     if (!pf_buf_reserve(&out->record_bytes, n + 1))
         return pr_no_memory(err);
     size_t got =
-        ZSTD_decompressDCtx(zstd, out->record_bytes.p, n, out->frames.p, size);
+        ZSTD_decompressDCtx(zstd, out->record_bytes.p, n, out->frame.p, size);
     if (ZSTD_isError(got) || got != n)
         return PR_FAIL(err, PR_DAMAGED, "its records do not decompress: %s",
                        ZSTD_isError(got) ? ZSTD_getErrorName(got)
@@ -107,9 +92,7 @@ load(const pf_loader *l, size_t segment, ZSTD_DCtx *zstd, pf_loaded *out)
 {
     const pf_segment *s = &l->segment[segment];
     pr_err_clear(&out->err);
-    out->code = read_frames(l, s, out, &out->err);
-    if (out->code == PR_OK)
-        out->code = read_body(l, s, out, &out->err);
+    out->code = read_frame(l, s, out, &out->err);
     if (out->code == PR_OK)
         out->code = unpack_records(s, zstd, out, &out->err);
     out->records =
@@ -257,8 +240,7 @@ pf_loader_free(pf_loader *l)
     for (size_t i = 0; i < l->n_workers; i++)
         pthread_join(l->worker[i], NULL);
     for (size_t i = 0; l->slots && i < l->n_slots; i++) {
-        free(l->slots[i].loaded.frames.p);
-        free(l->slots[i].loaded.body_bytes.p);
+        free(l->slots[i].loaded.frame.p);
         free(l->slots[i].loaded.record_bytes.p);
     }
     free(l->slots);

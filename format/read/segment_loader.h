@@ -1,21 +1,19 @@
 /*
- * segment_loader.h - segments from the file, checked and decompressed: one after the
- * other, or by several threads, and always handed out in order.
+ * segment_loader.h - the records of segments, checked and decompressed: one
+ * segment after the other, or by several threads, and always in order.
  */
 #ifndef FORMAT_READ_SEGMENT_LOADER_H
 #define FORMAT_READ_SEGMENT_LOADER_H
 
-#include "format/read/checkpoint_read.h"
-#include "format/read/end_read.h"
+#include "format/read/reader_internal.h"
 
 /* A segment in memory; the buffers are kept from one to the next. */
 typedef struct pf_loaded {
     pr_code code; /* of the load; the rest is valid if PR_OK */
     pr_err err;
-    pf_cur body;    /* of the checkpoint */
-    pf_cur records; /* decompressed */
-    pf_buf frames;  /* the segment as it is in the file */
-    pf_buf body_bytes, record_bytes;
+    pf_cur records;      /* decompressed */
+    pf_buf frame;        /* the data frame as it is in the file */
+    pf_buf record_bytes; /* what it holds */
 } pf_loaded;
 
 typedef struct pf_loader pf_loader;

@@ -20,41 +20,61 @@ frame_header_size(uint8_t descriptor)
            (flag == 0 && single ? 1u : content[flag]);
 }
 
-/* Bytes of a block behind its header; its length for a run is one byte. */
+/* Bytes of a block after its header: one for a run. */
 static uint64_t
 block_size(uint32_t header)
 {
     return (header >> 1 & 3) == 1 ? 1 : header >> 3;
 }
 
-pr_code
-pf_zstd_frame_end(const pf_input *in, uint64_t at, uint64_t end, uint64_t *ret,
-                  pr_err *err)
+/* Walk the blocks from `at` on; *at is the end of the frame's last one. */
+static pr_code
+walk_blocks(const pf_input *in, uint64_t *at, uint64_t end, pf_frame_state *ret,
+            pr_err *err)
 {
-    uint8_t p[5];
-    *ret = 0;
-    if (at > end || end - at < sizeof p)
-        return PR_OK;
-    pr_code code = pf_input_read(in, at, p, sizeof p, err);
-    if (code != PR_OK || pf_load_le32(p) != PF_ZSTD_MAGIC)
-        return code;
-    uint8_t descriptor = p[4];
-    at += frame_header_size(descriptor);
     for (bool last = false; !last;) {
-        if (at > end || end - at < 3)
+        uint8_t p[3];
+        if (*at > end || end - *at < sizeof p)
             return PR_OK;
-        code = pf_input_read(in, at, p, 3, err);
+        pr_code code = pf_input_read(in, *at, p, sizeof p, err);
         if (code != PR_OK)
             return code;
         uint32_t header = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
         last = header & 1;
-        if ((header >> 1 & 3) == 3 || header >> 3 > PF_ZSTD_BLOCK_MAX)
+        if ((header >> 1 & 3) == 3 || header >> 3 > PF_ZSTD_BLOCK_MAX) {
+            *ret = PF_FRAME_NONE;
             return PR_OK;
-        at += 3 + block_size(header);
+        }
+        *at += sizeof p + block_size(header);
     }
+    *ret = PF_FRAME_WHOLE;
+    return PR_OK;
+}
+
+pr_code
+pf_zstd_frame(const pf_input *in, uint64_t at, uint64_t end,
+              pf_frame_state *ret, uint64_t *ret_end, pr_err *err)
+{
+    static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+    uint8_t p[sizeof magic + 1];
+    uint64_t left = at < end ? end - at : 0;
+    size_t n = left < sizeof p ? (size_t)left : sizeof p;
+    *ret = PF_FRAME_NONE;
+    pr_code code = n ? pf_input_read(in, at, p, n, err) : PR_OK;
+    size_t same = n < sizeof magic ? n : sizeof magic;
+    if (code != PR_OK || n == 0 || memcmp(p, magic, same) != 0)
+        return code;
+    *ret = PF_FRAME_OPEN;
+    if (n < sizeof p)
+        return PR_OK;
+    uint8_t descriptor = p[sizeof magic];
+    at += frame_header_size(descriptor);
+    code = walk_blocks(in, &at, end, ret, err);
+    if (code != PR_OK || *ret != PF_FRAME_WHOLE)
+        return code;
     at += descriptor & 4 ? 4 : 0; /* the content's checksum */
-    if (at <= end)
-        *ret = at;
+    *ret = at <= end ? PF_FRAME_WHOLE : PF_FRAME_OPEN;
+    *ret_end = at;
     return PR_OK;
 }
 
@@ -77,9 +97,9 @@ pf_search_end(pf_search *search)
     search->frame = (pf_buf){0};
 }
 
-/* Is it a checkpoint by what costs nothing to look at?  Its size, or 0. */
+/* The length of what begins as a checkpoint and can be one; else 0. */
 static pr_code
-look_at(pf_search *s, uint64_t at, uint64_t *ret_size, pr_err *err)
+candidate_size(pf_search *s, uint64_t at, uint64_t *ret_size, pr_err *err)
 {
     uint8_t start[PF_CHECKPOINT_SIZE];
     *ret_size = 0;
@@ -97,12 +117,12 @@ look_at(pf_search *s, uint64_t at, uint64_t *ret_size, pr_err *err)
     return PR_OK;
 }
 
-/* The checkpoint at `at`, if it is one and fits in: PR_END if not. */
+/* The checkpoint at `at`, if it is whole: PR_END if not. */
 static pr_code
-take(pf_search *s, uint64_t at, uint64_t data_from, pf_found *ret, pr_err *err)
+take(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
 {
     uint64_t size;
-    pr_code code = look_at(s, at, &size, err);
+    pr_code code = candidate_size(s, at, &size, err);
     if (code != PR_OK || size == 0 || size > s->budget)
         return code != PR_OK ? code : PR_END;
     s->frame.n = 0;
@@ -114,13 +134,14 @@ take(pf_search *s, uint64_t at, uint64_t data_from, pf_found *ret, pr_err *err)
     pf_checkpoint c;
     pr_err why = PR_ERR_INIT;
     code = pf_checkpoint_check(s->frame.p, (size_t)size, s->swapped, &c, &why);
-    if (code == PR_NEWER || code == PR_NOMEM)
+    if (code == PR_NEWER)
         return PR_FAIL_AT(err, code, at, "%s", why.what);
-    if (code == PR_OK && at >= data_from && c.data_size <= at - data_from) {
-        *ret = (pf_found){at, size, at - c.data_size, c.data_size};
+    if (code == PR_OK) {
+        *ret = (pf_found){at,          size,
+                          c.number,    c.number ? c.first_check : c.check,
+                          c.data_size, c.data_check};
         return PR_OK;
     }
-    s->damaged |= code != PR_OK;
     s->budget -= size;
     return PR_END;
 }
@@ -136,7 +157,7 @@ charge_piece(pf_search *s, uint64_t at)
     return true;
 }
 
-/* Look at every place where the bytes of a checkpoint's magic stand. */
+/* Try every place where the bytes of a checkpoint's magic stand. */
 static pr_code
 search_on(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
 {
@@ -148,7 +169,7 @@ search_on(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
             return code != PR_OK ? code : PR_END;
         code = magic - at < PF_CHECKPOINT_MAGIC_AT
                    ? PR_END
-                   : take(s, magic - PF_CHECKPOINT_MAGIC_AT, at, ret, err);
+                   : take(s, magic - PF_CHECKPOINT_MAGIC_AT, ret, err);
         if (code != PR_END)
             return code;
         from = magic + 1;
@@ -158,14 +179,55 @@ search_on(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
 pr_code
 pf_search_next(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
 {
+    pf_frame_state state;
     uint64_t data_end;
-    pr_code code = pf_zstd_frame_end(s->in, at, s->end, &data_end, err);
+    pr_code code = pf_zstd_frame(s->in, at, s->end, &state, &data_end, err);
     if (code != PR_OK)
         return code;
-    if (data_end) {
-        code = take(s, data_end, at, ret, err);
+    if (state == PF_FRAME_WHOLE) {
+        code = take(s, data_end, ret, err);
         if (code != PR_END)
             return code;
     }
     return search_on(s, at, ret, err);
+}
+
+/* ---- the end of an unfinished file ---- */
+
+/* The bytes of a checkpoint's head that are the same in all, as many as there
+ * are, and a length beyond the end of the file. */
+static pr_code
+begins_checkpoint(const pf_input *in, uint64_t at, bool *ret, pr_err *err)
+{
+    uint8_t want[PF_CHECKPOINT_READ], have[PF_CHECKPOINT_READ] = {0};
+    uint64_t left = in->size - at;
+    size_t n = left < sizeof have ? (size_t)left : sizeof have;
+    pf_put_le32(want, PF_CHECKPOINT_SKIP);
+    memcpy(want + PF_CHECKPOINT_MAGIC_AT, PF_CHECKPOINT_MAGIC, 4);
+    pr_code code = pf_input_read(in, at, have, n, err);
+    if (code != PR_OK)
+        return code;
+    memcpy(want + PF_CHECKPOINT_LENGTH, have + PF_CHECKPOINT_LENGTH, 4);
+    *ret =
+        memcmp(have, want, n) == 0 &&
+        (n < PF_SKIP_HEADER_SIZE || pf_load_le32(have + PF_CHECKPOINT_LENGTH) >
+                                        left - PF_SKIP_HEADER_SIZE);
+    return PR_OK;
+}
+
+pr_code
+pf_begins_segment(const pf_input *in, uint64_t at, bool *ret, pr_err *err)
+{
+    pf_frame_state state;
+    uint64_t end;
+    *ret = true;
+    if (at == in->size)
+        return PR_OK;
+    pr_code code = pf_zstd_frame(in, at, in->size, &state, &end, err);
+    if (code != PR_OK || state == PF_FRAME_OPEN)
+        return code;
+    *ret = false;
+    if (state == PF_FRAME_NONE)
+        return PR_OK;
+    return begins_checkpoint(in, end, ret, err);
 }

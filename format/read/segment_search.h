@@ -10,34 +10,46 @@
 
 /* A whole checkpoint, as a search found it. */
 typedef struct pf_found {
-    uint64_t at, size;           /* of the skippable frame */
-    uint64_t data_at, data_size; /* of the data frame before it */
+    uint64_t at, size; /* of the skippable frame */
+    uint32_t number;
+    uint64_t family;                /* checksum of its file's checkpoint 0 */
+    uint64_t data_size, data_check; /* of the data frame before it */
 } pf_found;
 
 /* A search of one file.  `budget` is how many bytes of false checkpoints it
- * still may check: a file made of nothing else must not cost its square. */
+ * may check in all: a file made of nothing else must not cost its square. */
 typedef struct pf_search {
     const pf_input *in;
     bool swapped;
-    uint64_t end; /* no checkpoint ends behind it */
+    uint64_t end; /* no checkpoint ends after it */
     uint64_t budget;
-    bool traces;  /* met what begins as one does, whole or not */
-    bool damaged; /* met a checkpoint that is whole in length only */
-    pf_buf frame; /* of the checkpoint that is looked at */
+    bool traces;  /* met what begins as a checkpoint does, whole or not */
+    pf_buf frame; /* of the candidate */
 } pf_search;
 
 void pf_search_begin(pf_search *search, const pf_input *in, bool swapped,
                      uint64_t end);
 void pf_search_end(pf_search *search);
 
-/* The first whole checkpoint whose data frame begins at or behind `at`.
+/* The first whole checkpoint whose data frame can begin at or after `at`.
  * PR_END: there is none.  PR_NEWER, PR_IO, PR_NOMEM. */
 pr_code pf_search_next(pf_search *search, uint64_t at, pf_found *ret,
                        pr_err *err);
 
-/* Where the zstd data frame that begins at `at` ends, by the headers of its
- * blocks; 0: it is no zstd frame or does not end before `end`. */
-pr_code pf_zstd_frame_end(const pf_input *in, uint64_t at, uint64_t end,
-                          uint64_t *ret, pr_err *err);
+/* What the bytes from `at` on are, by the headers of a zstd data frame and its
+ * blocks (RFC 8878 3.1.1). */
+typedef enum pf_frame_state {
+    PF_FRAME_NONE, /* not the beginning of a data frame */
+    PF_FRAME_OPEN, /* a data frame that does not end before `end` */
+    PF_FRAME_WHOLE /* a data frame that ends at *ret_end */
+} pf_frame_state;
+
+pr_code pf_zstd_frame(const pf_input *in, uint64_t at, uint64_t end,
+                      pf_frame_state *ret, uint64_t *ret_end, pr_err *err);
+
+/* Can the bytes from `at` to the end of the file be the beginning of a segment
+ * (or nothing)? */
+pr_code pf_begins_segment(const pf_input *in, uint64_t at, bool *ret,
+                          pr_err *err);
 
 #endif

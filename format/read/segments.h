@@ -6,11 +6,8 @@
 
 #include "format/read/reader_internal.h"
 
-/* The parts, by the index or by a search.  PR_END: it has no checkpoint. */
+/* Find and take all whole segments, by the index or by a search, and judge the
+ * file (verdict.h).  PR_END: it has no whole checkpoint. */
 pr_code pf_open_segments(pf_reader *r, pr_err *err);
-
-/* The tables of a finished one say what its checkpoints say; a difference is
- * a fault. */
-pr_code pf_check_tables(pf_reader *r, pr_err *err);
 
 #endif

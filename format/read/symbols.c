@@ -4,6 +4,7 @@
 #include "format/read/symbols.h"
 #include "format/limits.h"
 
+#include <base/array.h>
 #include <base/hash.h>
 #include <base/hash_table.h>
 #include <inttypes.h>
@@ -22,7 +23,15 @@ pf_symbols_release(pf_symbols *symbols)
     free(symbols->string_map.range);
     free(symbols->frame);
     free(symbols->frame_map.range);
-    *symbols = (pf_symbols){0};
+    *symbols = (pf_symbols){.budget = symbols->budget};
+}
+
+pr_code
+pf_names_init(pf_names *names, pf_budget *budget, pr_err *err)
+{
+    *names = (pf_names){
+        .budget = budget, .symbols.budget = budget, .metadata.budget = budget};
+    return pf_processes_init(&names->processes, budget, err);
 }
 
 void
@@ -34,9 +43,7 @@ pf_names_release(pf_names *names)
     free(names->thread_text.p);
     pf_processes_release(&names->processes);
     free(names->rate);
-    for (size_t i = 0; i < names->n_meta; i++)
-        free(names->meta[i].key);
-    free(names->meta);
+    pf_metadata_release(&names->metadata);
     free(names->count);
     pr_table_release(&names->count_table);
     *names = (pf_names){0};
@@ -89,12 +96,18 @@ add_string(pf_symbols *s, uint32_t id, const char *bytes, size_t len,
     size_t n = s->n_strings, at = s->text.n;
     if (len > UINT32_MAX)
         return PR_FAIL(err, PR_LIMIT, "a name of %zu bytes is too long", len);
+    pr_code code =
+        pf_budget_grow(s->budget, &s->text.p, &s->text.cap, at + len, 1, err);
+    if (code == PR_OK)
+        code = pf_budget_grow(s->budget, &s->string, &s->string_cap, n + 1,
+                              sizeof *s->string, err);
+    if (code == PR_OK)
+        code = pf_budget_grow(s->budget, &s->length, &s->length_cap, n + 1,
+                              sizeof *s->length, err);
+    if (code != PR_OK)
+        return code;
     pf_buf_bytes(&s->text, bytes, len);
-    if (s->text.failed ||
-        !pr_grow(&s->string, &s->string_cap, n + 1, sizeof *s->string) ||
-        !pr_grow(&s->length, &s->length_cap, n + 1, sizeof *s->length))
-        return pr_no_memory(err);
-    pr_code code = map_add(&s->string_map, id, (uint32_t)n, err);
+    code = map_add(&s->string_map, id, (uint32_t)n, err);
     if (code != PR_OK)
         return code;
     s->string[n] = at;
@@ -107,9 +120,10 @@ static pr_code
 add_frame(pf_symbols *s, uint32_t id, const pr_frame *frame, pr_err *err)
 {
     size_t n = s->n_frames;
-    if (!pr_grow(&s->frame, &s->frame_cap, n + 1, sizeof *s->frame))
-        return pr_no_memory(err);
-    pr_code code = map_add(&s->frame_map, id, (uint32_t)n, err);
+    pr_code code = pf_budget_grow(s->budget, &s->frame, &s->frame_cap, n + 1,
+                                  sizeof *s->frame, err);
+    if (code == PR_OK)
+        code = map_add(&s->frame_map, id, (uint32_t)n, err);
     if (code != PR_OK)
         return code;
     s->frame[n] = *frame;
@@ -166,26 +180,40 @@ read_frames(pf_symbols *s, pf_cur c, uint32_t n, pr_err *err)
     return PR_OK;
 }
 
+/* Each frame names strings that are there, and the bytes end with the last
+ * entry. */
+static pr_code
+check_frames(const pf_symbols *s, pr_err *err)
+{
+    for (size_t i = 0; i < s->n_frames; i++)
+        if (s->frame[i].file >= s->n_strings ||
+            s->frame[i].func >= s->n_strings)
+            return PR_FAIL(err, PR_DAMAGED,
+                           "frame %zu names a string that does not exist", i);
+    return PR_OK;
+}
+
 pr_code
-pf_symbols_from_tables(pf_symbols *symbols, pf_cur strings, uint32_t n_strings,
+pf_symbols_from_tables(pf_symbols *s, pf_cur strings, uint32_t n_strings,
                        pf_cur frames, uint32_t n_frames, pr_err *err)
 {
-    pf_symbols t = {0};
-    pr_code code = read_strings(&t, strings, n_strings, err);
+    pr_code code = read_strings(s, strings, n_strings, err);
     if (code == PR_OK)
-        code = read_frames(&t, frames, n_frames, err);
-    if (code != PR_OK) {
-        pf_symbols_release(&t);
-        return code;
+        code = read_frames(s, frames, n_frames, err);
+    return code == PR_OK ? check_frames(s, err) : code;
+}
+
+void
+pf_symbols_take_tables(pf_symbols *s, pf_symbols *tables)
+{
+    for (size_t i = 0; i < tables->n_frames; i++) {
+        uint32_t known = map_find(&s->frame_map, (uint32_t)i);
+        if (known != UINT32_MAX)
+            tables->frame[i].first_line = s->frame[known].first_line;
     }
-    for (size_t i = 0; i < t.n_frames; i++) {
-        uint32_t told = map_find(&symbols->frame_map, (uint32_t)i);
-        if (told != UINT32_MAX)
-            t.frame[i].first_line = symbols->frame[told].first_line;
-    }
-    pf_symbols_release(symbols);
-    *symbols = t;
-    return PR_OK;
+    pf_symbols_release(s);
+    *s = *tables;
+    *tables = (pf_symbols){0};
 }
 
 static bool
@@ -220,16 +248,6 @@ pf_symbols_frame(const pf_symbols *symbols, uint32_t id)
     if (at == UINT32_MAX && symbols->holes)
         return (uint32_t)symbols->n_frames;
     return at;
-}
-
-bool
-pf_symbols_complete(const pf_symbols *s)
-{
-    for (size_t i = 0; i < s->n_frames; i++)
-        if (map_find(&s->string_map, s->frame[i].file) == UINT32_MAX ||
-            map_find(&s->string_map, s->frame[i].func) == UINT32_MAX)
-            return false;
-    return true;
 }
 
 /* Strings of frames that did not arrive: the two told behind the last. */
@@ -325,9 +343,12 @@ pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret, pr_err *err)
     uint32_t at = pf_names_find_thread(names, ref);
     if (at == PR_TABLE_NONE) {
         size_t n = names->n_threads;
-        if (!pr_grow(&names->thread, &names->thread_cap, n + 1,
-                     sizeof *names->thread) ||
-            !pr_table_insert(&names->thread_table, hash_ref(ref), (uint32_t)n))
+        pr_code code =
+            pf_budget_grow(names->budget, &names->thread, &names->thread_cap,
+                           n + 1, sizeof *names->thread, err);
+        if (code != PR_OK)
+            return code;
+        if (!pr_table_insert(&names->thread_table, hash_ref(ref), (uint32_t)n))
             return pr_no_memory(err);
         names->thread[n] =
             (pf_thread){.ref = ref, .tid = ref.tid, .interp = ref.interp};
@@ -351,9 +372,12 @@ pf_names_thread(void *context, pf_ref ref, const pr_thread *record, pr_err *err)
         return code;
     pf_thread *thread = &names->thread[at];
     size_t name_at = names->thread_text.n;
+    code = pf_budget_grow(names->budget, &names->thread_text.p,
+                          &names->thread_text.cap, name_at + record->name_len,
+                          1, err);
+    if (code != PR_OK)
+        return code;
     pf_buf_bytes(&names->thread_text, record->name, record->name_len);
-    if (names->thread_text.failed)
-        return pr_no_memory(err);
     thread->tid = record->tid;
     thread->interp = record->interp;
     thread->process = process;
@@ -379,9 +403,10 @@ pf_names_rate(void *context, const pr_rate *record, pr_err *err)
                                     &rate.process, err);
     if (code != PR_OK)
         return code;
-    if (!pr_grow(&names->rate, &names->rate_cap, names->n_rates + 1,
-                 sizeof *names->rate))
-        return pr_no_memory(err);
+    code = pf_budget_grow(names->budget, &names->rate, &names->rate_cap,
+                          names->n_rates + 1, sizeof *names->rate, err);
+    if (code != PR_OK)
+        return code;
     names->rate[names->n_rates++] = rate;
     return PR_OK;
 }
@@ -389,9 +414,6 @@ pf_names_rate(void *context, const pr_rate *record, pr_err *err)
 pr_code
 pf_names_process_of(pf_names *names, pf_ref ref, uint32_t *ret, pr_err *err)
 {
-    if (ref.tid >= PF_REF_PROCESS_INTERP)
-        return PR_FAIL(err, PR_DAMAGED,
-                       "process %" PRIu64 " is beyond the limit", ref.tid);
     return pf_processes_add(&names->processes, (uint32_t)ref.tid, ret, err);
 }
 
@@ -402,9 +424,11 @@ pf_names_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
     pf_names *names = context;
     uint32_t at;
     pr_code code = pf_names_add_thread(names, ref, &at, err);
-    if (code == PR_OK)
-        names->thread[at].sampled = true;
-    return code;
+    if (code != PR_OK)
+        return code;
+    names->n_sampled += !names->thread[at].sampled;
+    names->thread[at].sampled = true;
+    return PR_OK;
 }
 
 pr_code
@@ -422,72 +446,11 @@ pf_names_tell_thread(const pf_names *names, uint32_t thread, pr_sink *sink,
 
 /* ---- metadata ---- */
 
-/* Where the key is or belongs. */
-static size_t
-meta_place(const pf_names *names, const char *key)
-{
-    size_t low = 0, high = names->n_meta;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (strcmp(names->meta[mid].key, key) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-static pr_code
-meta_new(const char *key, size_t key_len, const char *value, size_t value_len,
-         pf_meta *ret, pr_err *err)
-{
-    char *block = malloc(key_len + value_len + 2);
-    if (!block)
-        return pr_no_memory(err);
-    memcpy(block, key, key_len);
-    block[key_len] = '\0';
-    char *copy = block + key_len + 1;
-    memcpy(copy, value, value_len);
-    copy[value_len] = '\0';
-    *ret = (pf_meta){block, copy, value_len};
-    return PR_OK;
-}
-
 pr_code
-pf_names_meta(void *context, const char *key, size_t key_len, const char *value,
-              size_t value_len, pr_err *err)
+pf_names_meta(void *context, const pr_pair *pair, pr_err *err)
 {
     pf_names *names = context;
-    pf_meta meta;
-    if (memchr(key, '\0', key_len))
-        return PR_FAIL(err, PR_DAMAGED, "a key of the metadata holds a NUL");
-    if (names->n_meta == PF_META_MAX)
-        return PR_FAIL(err, PR_LIMIT, "more than %d keys of metadata",
-                       PF_META_MAX);
-    if (!pr_grow(&names->meta, &names->meta_cap, names->n_meta + 1,
-                 sizeof *names->meta))
-        return pr_no_memory(err);
-    pr_code code = meta_new(key, key_len, value, value_len, &meta, err);
-    if (code != PR_OK)
-        return code;
-    size_t at = meta_place(names, meta.key);
-    if (at < names->n_meta && !strcmp(names->meta[at].key, meta.key)) {
-        free(names->meta[at].key);
-    } else {
-        memmove(&names->meta[at + 1], &names->meta[at],
-                (names->n_meta - at) * sizeof *names->meta);
-        names->n_meta++;
-    }
-    names->meta[at] = meta;
-    return PR_OK;
-}
-
-const pf_meta *
-pf_names_meta_find(const pf_names *names, const char *key)
-{
-    size_t at = meta_place(names, key);
-    bool there = at < names->n_meta && !strcmp(names->meta[at].key, key);
-    return there ? &names->meta[at] : NULL;
+    return pf_metadata_set(&names->metadata, pair, err);
 }
 
 /* ---- counters ---- */
@@ -512,6 +475,21 @@ hash_count(const pr_count *c)
                     pr_mix64(c->kind));
 }
 
+static uint32_t
+find_count(const pf_names *names, const pr_count *wanted)
+{
+    count_key key = {names->count, wanted};
+    return pr_table_find(&names->count_table, hash_count(wanted), same_count,
+                         &key);
+}
+
+const pr_count *
+pf_names_find_count(const pf_names *names, const pr_count *wanted)
+{
+    uint32_t at = find_count(names, wanted);
+    return at == PR_TABLE_NONE ? NULL : &names->count[at];
+}
+
 pr_code
 pf_names_count(void *context, pf_ref ref, const pr_count *told, pr_err *err)
 {
@@ -522,17 +500,17 @@ pf_names_count(void *context, pf_ref ref, const pr_count *told, pr_err *err)
                        : pf_names_add_thread(names, ref, &count.thread, err);
     if (code != PR_OK)
         return code;
-    count_key key = {names->count, &count};
-    uint64_t hash = hash_count(&count);
-    uint32_t at = pr_table_find(&names->count_table, hash, same_count, &key);
+    uint32_t at = find_count(names, &count);
     if (at != PR_TABLE_NONE) {
         names->count[at] = count;
         return PR_OK;
     }
     size_t n = names->n_counts;
-    if (!pr_grow(&names->count, &names->count_cap, n + 1,
-                 sizeof *names->count) ||
-        !pr_table_insert(&names->count_table, hash, (uint32_t)n))
+    code = pf_budget_grow(names->budget, &names->count, &names->count_cap,
+                          n + 1, sizeof *names->count, err);
+    if (code != PR_OK)
+        return code;
+    if (!pr_table_insert(&names->count_table, hash_count(&count), (uint32_t)n))
         return pr_no_memory(err);
     names->count[n] = count;
     names->n_counts++;

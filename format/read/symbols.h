@@ -10,6 +10,7 @@
 #define FORMAT_READ_SYMBOLS_H
 
 #include "format/read/checkpoint_read.h"
+#include "format/read/metadata.h"
 #include "format/read/process_table.h"
 #include <base/hash_table.h>
 #include <pyrec/sink.h>
@@ -25,6 +26,7 @@ typedef struct pf_id_map {
 } pf_id_map;
 
 typedef struct pf_symbols {
+    pf_budget *budget;
     pf_buf text;      /* bytes of the strings */
     uint64_t *string; /* [n_strings] where each begins in text */
     uint32_t *length; /* [n_strings] */
@@ -47,17 +49,13 @@ typedef struct pf_thread {
     size_t name_len;
 } pf_thread;
 
-typedef struct pf_meta {
-    char *key;   /* terminated; owns the block in which the value lies too */
-    char *value; /* terminated as well */
-    size_t value_len;
-} pf_meta;
-
 typedef struct pf_names {
+    pf_budget *budget;
     pf_symbols symbols;
 
     pf_thread *thread; /* in order of first telling */
     size_t n_threads, thread_cap;
+    size_t n_sampled; /* of them: those with records */
     pr_table thread_table;
     pf_buf thread_text;
 
@@ -66,14 +64,15 @@ typedef struct pf_names {
     pr_rate *rate; /* in order of the file; process by arrival */
     size_t n_rates, rate_cap;
 
-    pf_meta *meta; /* in order of key */
-    size_t n_meta, meta_cap;
+    pf_metadata metadata;
 
     pr_count *count; /* in order of first telling */
     size_t n_counts, count_cap;
     pr_table count_table;
 } pf_names;
 
+/* Empty, but for process 0.  PR_NOMEM. */
+pr_code pf_names_init(pf_names *names, pf_budget *budget, pr_err *err);
 void pf_names_release(pf_names *names);
 
 /* All that a checkpoint's body tells about names: context is the pf_names. */
@@ -86,17 +85,21 @@ pr_code pf_names_rate(void *names, const pr_rate *rate, pr_err *err);
 pr_code pf_names_thread(void *names, pf_ref ref, const pr_thread *thread,
                         pr_err *err);
 pr_code pf_names_base(void *names, pf_ref ref, uint64_t base_us, pr_err *err);
-pr_code pf_names_meta(void *names, const char *key, size_t key_len,
-                      const char *value, size_t value_len, pr_err *err);
+pr_code pf_names_meta(void *names, const pr_pair *pair, pr_err *err);
+/* The counter of the same thread or process and kind; NULL: there is none. */
+const pr_count *pf_names_find_count(const pf_names *names,
+                                    const pr_count *wanted);
 pr_code pf_names_count(void *names, pf_ref ref, const pr_count *count,
                        pr_err *err);
 
-/* Take strings and frames from the tables of a finished file in place of what
- * checkpoints told; first lines that they told are kept.  As before on
- * failure. */
+/* Read the tables of a file into empty symbols. */
 pr_code pf_symbols_from_tables(pf_symbols *symbols, pf_cur strings,
                                uint32_t n_strings, pf_cur frames,
                                uint32_t n_frames, pr_err *err);
+
+/* Take what is missing from whole tables: all of them, with the first lines
+ * that are known.  `tables` is empty then. */
+void pf_symbols_take_tables(pf_symbols *symbols, pf_symbols *tables);
 
 /* The thread's number, PR_NO_THREAD if it is not known. */
 uint32_t pf_names_find_thread(const pf_names *names, pf_ref ref);
@@ -109,16 +112,10 @@ pr_code pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret,
 pr_code pf_names_process_of(pf_names *names, pf_ref ref, uint32_t *ret,
                             pr_err *err);
 
-/* NULL: there is no such key. */
-const pf_meta *pf_names_meta_find(const pf_names *names, const char *key);
-
 void pf_symbols_release(pf_symbols *symbols);
 
 /* Are strings and frames the same, but for first lines? */
 bool pf_symbols_equal(const pf_symbols *a, const pf_symbols *b);
-
-/* Does every frame name strings that are there? */
-bool pf_symbols_complete(const pf_symbols *symbols);
 
 /* The number by arrival of a frame of the file; if the file has holes, that
  * of the frame "<lost>"; otherwise UINT32_MAX. */

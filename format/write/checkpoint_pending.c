@@ -3,6 +3,7 @@
  */
 #include "format/write/checkpoint_pending.h"
 
+#include <base/array.h>
 #include <base/hash.h>
 #include <base/hash_table.h>
 #include <inttypes.h>

@@ -3,6 +3,9 @@
  */
 #include "format/write/encoder.h"
 
+#include "format/limits.h"
+
+#include <base/array.h>
 #include <base/hash.h>
 #include <base/hash_table.h>
 #include <inttypes.h>
@@ -16,10 +19,6 @@
  * a thread's memory to 8 KiB; the 15 bytes that another record costs are
  * nothing against that. */
 #define RUN_BYTES (8192 - PAIR_MAX)
-
-/* A record of the deepest stack, in the fullest segment, stays below what a
- * reader takes (spec/format.md 8). */
-#define DEPTH_MAX (1u << 25)
 
 void
 pf_encoder_init(pf_encoder *e, size_t segment_bytes, uint64_t checkpoint_us,
@@ -147,8 +146,8 @@ check_delta(const pf_encoder *e, const pr_delta *d, uint64_t n_frames,
                            d->time_us[i]);
         last = d->time_us[i];
     }
-    if (last == UINT64_MAX) /* the time at which nothing closes */
-        return PR_FAIL(err, PR_LIMIT, "time of a sample is 2^64 - 1");
+    if (last > PF_TIME_MAX)
+        return PR_FAIL(err, PR_LIMIT, "time of a sample is %" PRIu64, last);
     return PR_OK;
 }
 
@@ -174,7 +173,7 @@ pf_encoder_change(pf_encoder *e, const pr_delta *delta, uint64_t n_frames,
     pf_lane *lane = &e->lane[delta->thread];
     pf_change change = least_change(lane, delta);
     uint32_t depth = change.keep + change.n_push;
-    if (depth > DEPTH_MAX)
+    if (depth > (e->one_segment ? PF_PIECE_DEPTH_MAX : PF_DEPTH_MAX))
         return PR_FAIL(err, PR_LIMIT, "stack of %" PRIu32 " frames", depth);
     if (!pr_grow(&lane->stack, &lane->cap, depth, sizeof *lane->stack))
         return pr_no_memory(err);
@@ -384,8 +383,6 @@ pf_encoder_put(pf_encoder *e, const pr_delta *delta, const pf_change *change,
     lane->samples += n;
     if (n > 0 && lane->last_us > e->last_us)
         e->last_us = lane->last_us;
-    if (e->last_us > e->end_us)
-        e->end_us = e->last_us;
     *done = i;
     return PR_OK;
 }

@@ -59,7 +59,6 @@ typedef struct pf_encoder {
     size_t n_lanes, cap_lanes;
     pr_table lanes;        /* ref to lane */
     uint32_t threads;      /* lanes with a sample */
-    uint64_t end_us;       /* the latest sample */
     pf_writer_stats stats; /* of records and samples */
 } pf_encoder;
 

@@ -38,6 +38,8 @@ put_index(pf_buf *tail, const pf_list *segments)
 static void
 put_stats(pf_buf *tail, const pr_stats *stats)
 {
+    if (!(stats->known & PR_STATS_PRESENT))
+        return;
     uint8_t block[PF_STATS_SIZE] = {0};
     pf_put_f64(block + PF_STATS_DURATION, stats->duration_s);
     pf_put_f64(block + PF_STATS_RATE, stats->rate_hz);

@@ -9,6 +9,7 @@
  *
  * A plain file has no checkpoints: only its end makes it readable.
  */
+#include "format/limits.h"
 #include "format/write/checkpoint_write.h"
 #include "format/write/end_write.h"
 #include "format/write/output.h"
@@ -27,6 +28,9 @@
 /* A reader holds a segment in memory, and each record may bring a thread
  * whose base the checkpoint has to name. */
 #define SEGMENT_BYTES_MAX (16u << 20)
+
+/* What an index takes beside its lines, below what a reader takes. */
+#define INDEX_BYTES_MAX (PF_INDEX_MAX - 128u)
 
 /* Names and events may gather this much before a segment closes for them. */
 #define NOTES_MAX ((size_t)16 << 20)
@@ -84,6 +88,8 @@ write_segment(pf_writer *w, pr_err *err)
     add_to_index(w);
     if (w->index.items.failed)
         return pr_no_memory(err);
+    if (w->index.items.n > INDEX_BYTES_MAX)
+        return PR_FAIL(err, PR_LIMIT, "too many segments for one file");
     return PR_OK;
 }
 
@@ -351,28 +357,9 @@ writer_stats(pr_sink *sink, const pr_stats *stats, pr_err *err)
 
 /* ---- the end ---- */
 
-/* What the samples say about themselves, if nobody said it. */
-static void
-guess_stats(pf_writer *w)
-{
-    const pf_encoder *e = &w->encoder;
-    uint64_t most = 0;
-    for (size_t i = 0; i < e->n_lanes; i++)
-        if (e->lane[i].samples > most)
-            most = e->lane[i].samples;
-    double duration = (double)e->end_us / 1e6;
-    w->stats = (pr_stats){
-        .duration_s = duration,
-        .rate_hz = duration > 0 ? (double)most / duration : 0,
-        .known = PR_STATS_PRESENT,
-    };
-}
-
 static pr_code
 write_tail(pf_writer *w, pr_err *err)
 {
-    if (!(w->stats.known & PR_STATS_PRESENT))
-        guess_stats(w);
     pf_ending ending = {
         .at = w->out.size,
         .samples = w->encoder.stats.total_samples,

@@ -34,7 +34,7 @@ typedef struct pf_info {
     pf_state state;
     uint64_t file_bytes;
     uint64_t good_bytes; /* up to the last whole checkpoint, if cut */
-    uint64_t samples;    /* as the file declares; of whole segments if cut */
+    uint64_t samples;    /* of whole segments; of a CPython file, by its header */
     uint32_t threads;
     uint64_t strings, frames;
     uint64_t segments;
@@ -45,6 +45,8 @@ typedef struct pf_info {
     uint8_t newer_rewriter;     /* 1: read it, but leave rewriting to a newer
                                  * version, which knows what it would lose */
     uint64_t bytes_compressed, bytes_records; /* sample region; 0 not known */
+    uint64_t samples_lost; /* in damaged parts, or cut off: at least so many */
+    uint8_t lost_is_known; /* 1: exactly so many */
 } pf_info;
 
 /* Counters of the last replay; names as BinaryReader.get_stats(). */

@@ -18,8 +18,12 @@ from canon import (MODE_UNKNOWN, PROCESS, Process, Profile, Thread,
                    thread_key)
 from xxh64 import xxh64
 
-SKIPPABLE = 0x184D2A5B
-MAX_BODY = 256 << 20
+SKIPPABLE = struct.pack("<I", 0x184D2A5B)
+MAX_BODY = MAX_RECORDS = 256 << 20
+MAX_INDEX = 64 << 20
+MAX_DEPTH, MAX_PLAIN_DEPTH = 1 << 24, 1 << 17
+LAST_TIME = (1 << 63) - 1
+LOST_SAMPLES, LOST_MARK = 13, 4  # 5.4, 5.6
 NO_LINE = -1
 REPEAT, FULL, SUFFIX, POP_PUSH = range(4)
 
@@ -110,18 +114,19 @@ def unzstd(data, limit):
     return out
 
 
-def zstd_frame_end(data, at):
-    """Where the zstd data frame at `at` ends and its content size (or None),
-    by its block headers (RFC 8878 3.1.1)."""
+def zstd_frame(data, at):
+    """The zstd data frame at `at`, by its block headers (RFC 8878 3.1.1):
+    (where it ends, content size or None); Cut if it has no end, Damaged if
+    it is none."""
     cursor = Cursor(memoryview(data)[at:], "<")
+    magic = bytes(cursor.data[:4])
+    if not magic or magic != b"\x28\xb5\x2f\xfd"[:len(magic)]:
+        raise Damaged("no zstd frame here")
     try:
-        magic, descriptor = cursor.fixed("IB")
+        _, descriptor = cursor.fixed("IB")
         single = descriptor >> 5 & 1
-        if magic != 0xFD2FB528:
-            raise Damaged("no zstd frame here")
         cursor.bytes((0 if single else 1) + (0, 1, 2, 4)[descriptor & 3])
-        size_flag = descriptor >> 6
-        width = (single, 2, 4, 8)[size_flag]
+        width = (single, 2, 4, 8)[descriptor >> 6]
         size = int.from_bytes(cursor.bytes(width), "little") if width else None
         if width == 2:
             size += 256
@@ -129,43 +134,39 @@ def zstd_frame_end(data, at):
         while not last:
             header = int.from_bytes(cursor.bytes(3), "little")
             last, kind, length = header & 1, header >> 1 & 3, header >> 3
-            if kind == 3:
-                raise ValueError("reserved block type")
+            if kind == 3 or length > 128 << 10:
+                raise ValueError("no block of zstd")
             cursor.bytes(1 if kind == 1 else length)
         cursor.bytes(4 if descriptor & 4 else 0)
-    except Damaged as fault:
-        if "wanted" in str(fault):
-            raise Cut("a zstd frame has no end") from None
-        raise
+    except Damaged:
+        raise Cut("a zstd frame has no end") from None
     except ValueError as fault:
         raise Damaged(str(fault)) from None
     return at + cursor.at, size
 
 
 class Header:
-    """4.1"""
+    """4.1: 64 bytes, whether they make sense or not."""
 
-    def __init__(self, data):
-        order = {b"HCAT": "<", b"TACH": ">"}.get(bytes(data[:4]))
-        if order is None:
-            raise Foreign("no magic")
-        if len(data) >= 8:
-            self.version, = struct.unpack_from(order + "I", data, 4)
-            if self.version > 1:
-                raise Newer(f"version {self.version}")
-        if len(data) < 64:
-            raise Cut("the header is not whole")
+    def __init__(self, data, order):
         (_, self.version, *python, _, self.start, self.interval, self.samples,
          self.threads, self.strings, self.frames, self.compression,
          self.word) = struct.unpack_from(order + "II4B3QI2Q2I", data)
         self.python, self.order, self.raw = python, order, bytes(data[:64])
-        if self.version != 1:
-            raise Damaged(f"version {self.version}")
+
+    def check(self):
+        """What no reader of this version reads."""
+        if self.version > 1:
+            raise Newer(f"version {self.version}")
+        if self.version < 1:
+            raise Damaged("version 0")
+        if self.compression > 1:
+            raise Newer(f"compression {self.compression}")
 
     def told(self):
-        """The profile's start; 4.1 byte 60."""
+        """The profile's start."""
         mode = self.word & 7
-        return {"start_us": self.start, "interval_us": self.interval,
+        return {"start_us": self.start, "interval_us": self.interval or 1,
                 "python": self.python,
                 "mode": mode - 1 if 1 <= mode <= 5 else MODE_UNKNOWN,
                 "capture": self.word & ~7}
@@ -175,21 +176,26 @@ class State:
     """A thread while records are read: its stack and clock."""
 
     def __init__(self, base=0):
-        self.stack, self.time = (), base
+        self.stack, self.time, self.debt = (), base, 0
 
 
 class Records:
-    """4.2: the effect of records on threads; each run goes to tell()."""
+    """4.2: the effect of records on threads; each run goes to tell().  A
+    fault ends it; the samples before it are told."""
 
-    def __init__(self, order, names, tell):
-        self.order, self.names, self.tell = order, names, tell
-        self.states = {}
-        self.order_seen = {}
+    def __init__(self, order, known, tell, states=None):
+        self.order, self.known, self.tell = order, known, tell
+        self.states, self.plain = states, states is None
+        if self.plain:
+            self.states = {}
+        self.entered = set()  # threads with a record
+        self.moved = 0  # samples whose clock stepped back
 
     def state(self, key):
+        if self.plain:
+            self.states.setdefault(key, State())
         if key not in self.states:
-            self.states[key] = State()
-        self.order_seen.setdefault(key)
+            raise Damaged("a thread without a base")
         return self.states[key]
 
     def read(self, data):
@@ -199,23 +205,49 @@ class Records:
             key = tid, interp
             state = self.state(key)
             if kind == REPEAT:
-                n = cursor.count(2)
+                n = cursor.varint()
                 if not n:
                     raise Damaged("a REPEAT of nothing")
-                self.tell(key, state.stack,
-                          [self.sample(cursor, state) for _ in range(n)])
+                self.entered.add(key)
+                self.repeat(key, state, cursor, n)
             elif kind <= POP_PUSH:
-                sample = self.sample(cursor, state)
-                state.stack = self.stack(cursor, kind, state.stack)
+                before = state.time, state.debt
+                try:
+                    sample = self.sample(cursor, state)
+                    state.stack = self.stack(cursor, kind, state.stack)
+                except Damaged:
+                    state.time, state.debt = before
+                    raise
+                self.entered.add(key)
+                self.moved += state.debt > 0
                 self.tell(key, state.stack, [sample])
             else:
                 raise Damaged(f"record kind {kind}")
 
+    def repeat(self, key, state, cursor, n):
+        samples = []
+        try:
+            while len(samples) < n:
+                samples.append(self.sample(cursor, state))
+                self.moved += state.debt > 0
+        finally:
+            if samples:
+                self.tell(key, state.stack, samples)
+
     def sample(self, cursor, state):
-        state.time += cursor.varint()
-        if state.time >> 64:
-            raise Damaged("a time above 64 bits")
-        return state.time, cursor.u8()
+        delta = cursor.varint()
+        status = cursor.u8()
+        time = state.time + delta - state.debt
+        if time > LAST_TIME and not self.plain:
+            raise Damaged("a time above 63 bits")
+        if self.plain:  # a clock that stepped back: modulo 2^64
+            signed = delta - (1 << 64) if delta > LAST_TIME else delta
+            time = state.time - state.debt + signed
+            state.debt = max(state.time - time, 0)
+            if time > LAST_TIME or state.debt > LAST_TIME:
+                raise Damaged("a time above 63 bits")
+        state.time = max(state.time, time)
+        return state.time, status
 
     def stack(self, cursor, kind, old):
         keep = 0
@@ -225,21 +257,22 @@ class Records:
                 raise Damaged(f"{keep} frames of {len(old)}")
             if kind == POP_PUSH:
                 keep = len(old) - keep
-        ids = tuple(cursor.varint(32) for _ in range(cursor.count(1)))
-        if not all(self.names.known(self.names.frames, i) for i in ids):
-            raise Damaged("a frame id beyond the frame table")
+        n = cursor.varint(32)
+        if keep + n > (MAX_PLAIN_DEPTH if self.plain else MAX_DEPTH) or \
+                n > cursor.left():
+            raise Damaged("a stack that is too deep")
+        ids = tuple(cursor.varint(32) for _ in range(n))
+        if not all(map(self.known, ids)):
+            raise Damaged("a frame that does not exist")
         return ids + old[len(old) - keep:]
 
 
-def read_frame(cursor, names):
+def read_frame(cursor):
     """4.4: (file, func, line, end_line, column, end_column, opcode)."""
     file, func = cursor.varint(32), cursor.varint(32)
     line, to_end = cursor.svarint(), cursor.svarint()
     column, to_column = cursor.svarint(), cursor.svarint()
     opcode = cursor.u8()
-    if not (names.known(names.strings, file) and
-            names.known(names.strings, func)):
-        raise Damaged("a string id beyond the string table")
     end = NO_LINE if line == NO_LINE else line + to_end
     end_column = NO_LINE if column == NO_LINE else column + to_column
     for number in (end, end_column):
@@ -255,46 +288,24 @@ class Names:
     def __init__(self):
         self.strings, self.frames, self.first_line = {}, {}, {}
         self.holes = False
-        self.identity = {}  # ref -> thread key, where they differ
-        self.described = set()  # processes with a record of their own
 
-    def identify(self, profile, ref, key):
-        """What was told of the ref is of the key."""
-        if self.identity.get(ref, ref) == key:
-            return
-        old = self.identity.get(ref, ref)
-        self.identity[ref] = key
-        if old in profile.threads:
-            profile.threads[key] = profile.threads.pop(old)
-
-    def known(self, table, i):
-        return i in table or self.holes
-
-    def put(self, table, first, things):
-        """What a checkpoint adds; an id never changes its meaning."""
-        for i, thing in enumerate(things, first):
-            if table.setdefault(i, thing) != thing:
-                raise Damaged("an id with two meanings")
-
-    def from_tables(self, data, header, footer):
-        """4.3, 4.4; returns where the frame table ends."""
-        n_strings, n_frames = footer
-        cursor = Cursor(memoryview(data)[header.strings:header.frames],
-                        header.order)
+    def from_tables(self, strings, frames, n_strings, n_frames, order):
+        """4.3, 4.4: both tables by id; the bytes that the entries leave."""
+        cursor = Cursor(memoryview(strings), order)
         if n_strings > cursor.left():
-            raise Damaged("more strings than the string table can hold")
-        self.put(self.strings, 0, [cursor.string() for _ in range(n_strings)])
-        if cursor.left():
-            raise Damaged("bytes left after the string table")
-        cursor = Cursor(memoryview(data)[header.frames:-32], header.order)
+            raise Damaged("more strings than the table can hold")
+        self.strings = {i: cursor.string() for i in range(n_strings)}
+        cursor = Cursor(memoryview(frames), order)
         if n_frames * 7 > cursor.left():
-            raise Damaged("more frames than the frame table can hold")
-        self.put(self.frames, 0, [read_frame(cursor, self)
-                                  for _ in range(n_frames)])
-        return header.frames + cursor.at
+            raise Damaged("more frames than the table can hold")
+        self.frames = {i: read_frame(cursor) for i in range(n_frames)}
+        for frame in self.frames.values():
+            if max(frame[:2]) >= n_strings:
+                raise Damaged("a frame names no string")
+        return cursor.left()
 
     def fill(self, profile):
-        """Number all by arrival, in the stacks too; 7.6 step 4."""
+        """Number all by arrival, in the stacks too; 8.4."""
         strings = {i: n for n, i in enumerate(self.strings)}
         frames = {i: n for n, i in enumerate(self.frames)}
         file, func = len(strings), len(strings) + 1
@@ -313,64 +324,101 @@ class Names:
 
 
 class Checkpoint:
-    """5.2 and 5.3: one checkpoint, its body not yet read."""
+    """5.2: one checkpoint, its body not yet read."""
 
     FIXED = "4s4BQII3Q"  # from offset 8
 
     def __init__(self, data, at, order):
-        if len(data) - at < 8:
-            raise Cut("no checkpoint follows the data frame")
-        skippable, length = struct.unpack_from("<II", data, at)
-        if skippable != SKIPPABLE or length < 48:
-            raise Damaged(f"no checkpoint at byte {at}")
-        if length > len(data) - at - 8:
-            raise Cut("a checkpoint has no end")
+        if data[at:at + 4] != SKIPPABLE or len(data) - at < 56:
+            raise Damaged("no checkpoint here")
+        length, = struct.unpack_from("<I", data, at + 4)
+        if length < 48 or length > len(data) - at - 8:
+            raise Damaged("no checkpoint of this length")
         self.at, self.end, self.order = at, at + 8 + length, order
         frame = bytearray(data[at:self.end])
         (magic, read, _, self.flags, reserved, check, self.number, self.size,
          first, self.data_len, self.data_check) = struct.unpack_from(
              order + self.FIXED, frame, 8)
-        self.data_at = at - self.data_len
         self.family = first if self.number else check
         frame[16:24] = bytes(8)
         if magic != b"PRCK":
-            raise Damaged(f"a foreign skippable frame at byte {at}")
+            raise Damaged("a foreign skippable frame")
         if xxh64(frame) != check:
-            raise Damaged(f"checkpoint at byte {at}: checksum")
+            raise Damaged("checksum")
         if read > 1 or self.flags & ~1:
             raise Newer(f"checkpoint at byte {at}")
         if reserved:
             raise Damaged("reserved byte")
         self.stored = bytes(frame[56:])
+        if not self.flags & 1 and len(self.stored) != self.size:
+            raise Damaged("body of another size")
 
     def body(self):
-        if self.size > MAX_BODY:
-            raise Damaged("body above the limit")
         stored = self.stored
         if self.flags & 1:
-            end, size = zstd_frame_end(stored, 0)
+            if self.size > MAX_BODY:
+                raise Damaged("body above the limit")
+            end, size = zstd_frame(stored, 0)
             if size != self.size or end != len(stored):
                 raise Damaged("compressed body of another size")
             stored = unzstd(stored, self.size)
         if len(stored) != self.size:
             raise Damaged("body of another size")
-        return stored
+        return Cursor(memoryview(stored), self.order)
+
+    def data_is_whole(self, data):
+        return self.data_len <= self.at and \
+            xxh64(data[self.at - self.data_len:self.at]) == self.data_check
 
 
-class Segment:
-    """5.3: what one checkpoint says; its records are told by tell()."""
+def process_index(cursor):
+    index = cursor.varint(32)
+    if index == PROCESS:
+        raise Damaged("no index of a process")
+    return index
 
-    def __init__(self, checkpoint, names, profile):
-        self.checkpoint, self.names = checkpoint, names
-        self.profile, self.header = profile, None
-        self.bases, self.span = {}, None
-        self.identity = names.identity
-        cursor = Cursor(memoryview(checkpoint.body()), checkpoint.order)
+
+def owner_ref(cursor):
+    ref = cursor.varint(), cursor.varint(32)
+    if ref[1] == PROCESS and ref[0] >= PROCESS:
+        raise Damaged("no index of a process")
+    return ref
+
+
+def thread_ref(cursor):
+    ref = owner_ref(cursor)
+    if ref[1] == PROCESS:
+        raise Damaged("a process where a thread should be")
+    return ref
+
+
+def pair(cursor):
+    key, value = cursor.string(), cursor.string()
+    if not 1 <= len(key) <= 255 or b"\0" in key:
+        raise Damaged("a key of metadata")
+    return key, value
+
+
+class Body:
+    """5.3: the typed records of one body, read and checked; `rest` is what
+    the checkpoint says beside names and samples, in its order."""
+
+    def __init__(self, checkpoint, exact, strings, frames):
+        self.exact, self.ends = exact, [strings, frames]
+        self.strings, self.frames, self.bases, self.rest = [], [], [], []
+        self.first_string, self.first_frame = strings, frames
+        self.span = self.header = None
+        cursor, seen = checkpoint.body(), set()
         while cursor.left():
             kind, content = cursor.u8(), cursor.string()
             self.take(kind, Cursor(memoryview(content), checkpoint.order))
+            if kind in seen and 0x41 <= kind <= 0x45:
+                raise Damaged(f"two records {kind:#x}")
+            seen.add(kind)
         if self.span is None:
             raise Damaged("a checkpoint without span")
+        if checkpoint.number == 0 and self.header is None:
+            raise Damaged("segment 0 has no header")
 
     def take(self, kind, cursor):
         known = {0x41: self.on_strings, 0x42: self.on_frames,
@@ -384,221 +432,647 @@ class Segment:
         elif kind & 0x40:
             raise Newer(f"record type {kind:#x}")
 
-    def ref(self, cursor):
-        return cursor.varint(), cursor.varint(32)
+    def ids(self, cursor, which, least):
+        """first id and number of entries; ids go on without a gap."""
+        first, n = cursor.varint(32), cursor.count(least)
+        end = self.ends[which]
+        if first + n >= 1 << 32 or \
+                (first != end if self.exact else first < end):
+            raise Damaged("ids that do not go on")
+        self.ends[which] = first + n
+        return first, n
 
     def on_strings(self, cursor):
-        first, n = cursor.varint(32), cursor.count(1)
-        self.names.put(self.names.strings, first,
-                       [cursor.string() for _ in range(n)])
+        self.first_string, n = self.ids(cursor, 0, 1)
+        self.strings = [cursor.string() for _ in range(n)]
 
     def on_frames(self, cursor):
-        first, n = cursor.varint(32), cursor.count(8)
-        for i in range(first, first + n):
-            frame = read_frame(cursor, self.names)
-            self.names.put(self.names.frames, i, [frame])
-            self.names.first_line[i] = cursor.varint(32)
+        self.first_frame, n = self.ids(cursor, 1, 8)
+        for _ in range(n):
+            frame, line = read_frame(cursor), cursor.varint(32)
+            if line >= 1 << 31 or \
+                    self.exact and max(frame[:2]) >= self.ends[0]:
+                raise Damaged("a frame entry")
+            self.frames.append((frame, line))
 
     def on_bases(self, cursor):
-        self.bases = {}
-        for _ in range(cursor.count(3)):
-            key = self.ref(cursor)
-            if key in self.bases:
-                raise Damaged("two bases of one thread")
-            self.bases[key] = cursor.varint()
+        self.bases = [(thread_ref(cursor), cursor.varint())
+                      for _ in range(cursor.count(3))]
 
     def on_span(self, cursor):
         self.span = tuple(cursor.varint() for _ in range(6))
+        first, last, samples, _, _, size = self.span
+        if size > MAX_RECORDS or samples > size // 2 or \
+                not first <= last <= LAST_TIME or (last and not samples):
+            raise Damaged("an impossible span")
 
     def on_header(self, cursor):
         self.header = cursor.bytes(64)
 
-    def process(self, index):
-        """Every process that is named exists."""
-        if index == PROCESS:
-            raise Damaged("a process beyond the limit")
-        return self.profile.processes.setdefault(index, Process())
-
     def on_threads(self, cursor):
         for _ in range(cursor.count(4)):
-            ref, flags, name = self.ref(cursor), cursor.u8(), cursor.string()
-            key = ref
+            ref, flags, name = thread_ref(cursor), cursor.u8(), cursor.string()
+            identity = 0, *ref
             if flags & 2:
-                process, tid = cursor.varint(32), cursor.varint()
-                self.process(process)
-                key = thread_key(process, tid, cursor.varint(32))
-            self.names.identify(self.profile, ref, key)
-            thread = self.profile.thread(*key)
-            thread.main, thread.name = flags & 1, name
+                identity = (process_index(cursor), cursor.varint(),
+                            cursor.varint(32))
+            self.rest.append(("thread", ref, identity, flags & 1, name))
 
     def on_processes(self, cursor):
         for _ in range(cursor.count(12)):
-            index = cursor.varint(32)
+            index = process_index(cursor)
             numbers = [cursor.varint() for _ in range(4)]
             python = cursor.bytes(3)
             texts = [cursor.string() for _ in range(3)]
-            pairs = [(cursor.string(), cursor.string())
-                     for _ in range(cursor.count(2))]
-            self.process(index)
-            self.names.described.add(index)
-            self.profile.processes[index] = Process(*numbers, python, *texts,
-                                                    pairs)
+            pairs = [pair(cursor) for _ in range(cursor.count(2))]
+            self.rest.append(("process", index, Process(*numbers, python,
+                                                        *texts, pairs)))
 
     def on_rates(self, cursor):
         for _ in range(cursor.count(3)):
-            rate = cursor.varint(32), cursor.varint(), cursor.varint()
+            rate = process_index(cursor), cursor.varint(), cursor.varint()
             if not rate[2]:
                 raise Damaged("a rate of nothing")
-            self.process(rate[0])
-            self.profile.rates.append(rate)
-
-    def owner(self, ref):
-        """The thread or process that a ref means, made known."""
-        if ref[1] == PROCESS:
-            self.process(ref[0])
-            return ref
-        key = self.identity.get(ref, ref)
-        self.profile.thread(*key)
-        return key
+            self.rest.append(("rate", *rate))
 
     def on_meta(self, cursor):
         for _ in range(cursor.count(2)):
-            key = cursor.string()
-            self.profile.meta[key] = cursor.string()
+            self.rest.append(("meta", *pair(cursor)))
 
     def on_counts(self, cursor):
         time = cursor.varint()
         for _ in range(cursor.count(4)):
-            key = (*self.owner(self.ref(cursor)), cursor.varint(32))
-            self.profile.counts.setdefault(key, []).append(
-                (time, cursor.varint()))
+            self.rest.append(("count", owner_ref(cursor), cursor.varint(32),
+                              time, cursor.varint()))
 
     def on_gc(self, cursor):
         for _ in range(cursor.count(11)):
-            event = (*(cursor.varint(32) for _ in range(3)),
-                     *(cursor.varint() for _ in range(8)))
-            self.process(event[0])
-            self.profile.gc.append(event)
+            self.rest.append(
+                ("gc", process_index(cursor), cursor.varint(32),
+                 cursor.varint(32), *(cursor.varint() for _ in range(8))))
 
     def on_tasks(self, cursor):
         for _ in range(cursor.count(6)):
             key, time = cursor.varint(), cursor.varint()
-            ref, name = self.ref(cursor), cursor.string()
+            ref, name = owner_ref(cursor), cursor.string()
             parents = tuple(cursor.varint() for _ in range(cursor.count(1)))
-            self.profile.tasks.append((key, time, self.owner(ref), name,
-                                       parents))
+            self.rest.append(("task", key, time, ref, name, parents))
 
     def on_marks(self, cursor):
         for _ in range(cursor.count(5)):
-            mark = (cursor.varint(32), cursor.varint(32), cursor.varint(),
-                    cursor.varint(), cursor.string())
-            self.process(mark[0])
-            self.profile.marks.append(mark)
+            self.rest.append(
+                ("mark", process_index(cursor), cursor.varint(32),
+                 cursor.varint(), cursor.varint(), cursor.string()))
 
-    def tell(self, data):
-        """Check and decode the records: all of them or, on a fault, none."""
-        checkpoint = self.checkpoint
-        frame = data[checkpoint.data_at:checkpoint.at]
-        if checkpoint.data_len != len(frame) or \
-                xxh64(frame) != checkpoint.data_check:
-            raise Damaged(f"segment {checkpoint.number}: data checksum")
-        end, size = zstd_frame_end(data, checkpoint.data_at)
-        if size is None:
-            size = 0  # 5.1: only a segment without records has no size
-        if end != checkpoint.at or size != self.span[5]:
-            raise Damaged(f"segment {checkpoint.number}: another data frame")
-        told = []
-        records = Records(checkpoint.order, self.names,
-                          lambda *run: told.append(run))
-        records.states = {k: State(base) for k, base in self.bases.items()}
-        records.read(unzstd(frame, size))
-        if list(records.order_seen) != list(self.bases):
-            raise Damaged("other threads than the bases name")
-        self.check_span(told)
-        for key, stack, samples in told:
-            self.profile.thread(*self.identity.get(key, key)).add(stack,
-                                                                  samples)
 
-    def check_span(self, told):
-        times = [t for _, _, samples in told for t, _ in samples]
-        want = (min(times, default=0), max(times, default=0), len(times))
-        if self.span[:3] != want:
-            raise Damaged("another span than the checkpoint says")
+class Segment:
+    """A whole checkpoint that was taken."""
+
+    def __init__(self, checkpoint, body, frame_end):
+        self.checkpoint, self.bases, self.rest = \
+            checkpoint, body.bases, body.rest
+        self.number, self.frame_end = checkpoint.number, frame_end
+        (self.first, self.last, self.samples, self.so_far, _,
+         self.size) = body.span
+        self.whole = False  # are its records?
+
+
+class Index:
+    """6"""
+
+    def __init__(self, data, end, order):
+        if end < 120 or data[end - 8:end] != b"PYRECIDX":
+            raise Damaged("no index ends here")
+        length, = struct.unpack_from(order + "Q", data, end - 16)
+        if not 57 <= length <= min(end - 64, MAX_INDEX):
+            raise Damaged("no index of this length")
+        self.at, self.end = end - length, end
+        index = bytearray(data[self.at:end])
+        check, = struct.unpack_from(order + "Q", index, 8)
+        index[8:16] = bytes(8)
+        if index[:4] != b"PRIX" or xxh64(index) != check:
+            raise Damaged("no whole index")
+        if index[4] > 1:
+            raise Newer("the index")
+        if any(index[6:8]):
+            raise Damaged("reserved bytes of the index")
+        cursor = Cursor(memoryview(index)[16:-16], order)
+        self.header_check, self.tables_check, self.end_check = \
+            cursor.fixed("3Q")
+        self.rows, self.region_end = [], 64
+        for _ in range(cursor.count(5)):
+            frame, skip, first, span, n = (cursor.varint() for _ in range(5))
+            self.region_end += frame + skip
+            if self.region_end > self.at or (first + span) >> 64:
+                raise Damaged("an index that does not fit")
+            self.rows.append((frame, skip, first, first + span, n))
+        if cursor.left():
+            raise Damaged("bytes left in the index")
 
 
 class Decoder:
-    def __init__(self, data):
-        self.data, self.header = data, Header(data)
+    """One try at a file with one byte order."""
+
+    def __init__(self, data, order):
+        self.data, self.order = data, order
+        self.header = Header(data, order)
         self.profile, self.names = Profile(), Names()
-        self.profile.start = self.header.told()
-        self.fault, self.end_wrong, self.family = None, False, None
-        self.profile.processes[0] = Process()
+        self.fault = self.index = None
+        self.traces = False  # of an index or checkpoint
+        self.gaps = []  # (from, to, samples, is that all?)
+        self.reset()
+
+    def reset(self):
+        """Nothing was taken."""
+        self.names, self.segments, self.fault = Names(), [], None
+        self.described, self.family = {}, None
+        self.processes = {0: 0}  # index -> number by arrival
+        self.identity, self.meta, self.rates = {}, {}, []
+        self.sampled, self.copy = set(), None
+        self.next_ids, self.next_number, self.so_far = [0, 0], 0, 0
 
     def note(self, fault):
-        """The first fault is the answer; damage outranks a cut."""
+        """The first damage is the answer, else the first cut."""
         if self.fault is None or (isinstance(self.fault, Cut) and
                                   isinstance(fault, Damaged)):
             self.fault = fault
 
+    # --- 7: what is there
+
     def decode(self):
-        index = self.find_index()
-        if index:
-            self.finished(index)
-        elif self.header.strings and not self.next_checkpoint(64):
-            self.plain()
+        """The profile, or None if no checkpoint is whole."""
+        self.find_index_at_end()
+        if self.is_plain():
+            return None
+        if not self.index or not self.of_header(self.index):
+            self.find_index_elsewhere()
+        in_place = bool(self.index) and self.take_rows()
+        if not in_place:
+            self.reset()
+            in_place = self.take_found()
+            if not self.segments:
+                return None
         else:
-            self.recover()
-        self.fill()
-        return self.profile
+            self.end = self.index.region_end
+        self.judge()
+        self.note_layout(in_place)
+        return self.fill()
+
+    def of_header(self, index):
+        return xxh64(self.data[:64]) == index.header_check
+
+    def find_index_at_end(self):
+        for after in (88, 32):
+            try:
+                if not self.index and len(self.data) > after:
+                    self.index = Index(self.data, len(self.data) - after,
+                                       self.order)
+            except (Cut, Damaged):
+                pass
+
+    def find_index_elsewhere(self):
+        at = 0
+        for _ in range(16):
+            at = self.data.find(b"PYRECIDX", at)
+            if at < 0:
+                return
+            at += 8
+            self.traces = True
+            try:
+                index = Index(self.data, at, self.order)
+            except (Cut, Damaged):
+                continue
+            if not self.index or self.of_header(index):
+                self.index = index
+            if self.of_header(index):
+                return
+
+    def is_plain(self):
+        """A file of CPython as far as its first zstd frame tells."""
+        header = self.header
+        if not header.strings or header.version != 1 or self.index:
+            return False
+        try:
+            end, _ = zstd_frame(self.data, 64)
+            return header.compression != 0 and end == header.strings
+        except Cut:
+            return False
+        except Damaged:
+            return header.compression == 0
+
+    def take_rows(self):
+        at = 64
+        for number, (frame, skip, first, last, n) in enumerate(
+                self.index.rows):
+            try:
+                checkpoint = Checkpoint(self.data, at + frame, self.order)
+                if checkpoint.end != at + frame + skip or \
+                        checkpoint.data_len != frame or \
+                        checkpoint.number != number:
+                    raise Damaged("a checkpoint of another place")
+                if self.family is None:
+                    self.family = checkpoint.family
+                segment = self.take(checkpoint)
+            except (Cut, Damaged):
+                return False
+            if (segment.first, segment.last, segment.samples) != \
+                    (first, last, n):
+                self.note(Damaged("index and checkpoint differ"))
+            at = checkpoint.end
+        return True
+
+    def take_found(self):
+        """All whole checkpoints of the first one's file, in order of number;
+        are they in place?"""
+        found = {}
+        self.end, in_place = 64, True
+        self.repeated = self.others = 0
+        for checkpoint in self.search():
+            if self.family is None:
+                self.family = checkpoint.family
+            if checkpoint.family != self.family:
+                self.others += 1
+                continue
+            if checkpoint.at != self.end + checkpoint.data_len:
+                in_place = False
+            self.end = checkpoint.end
+            number = checkpoint.number
+            if number in found:
+                self.repeated += 1
+                if found[number].data_is_whole(self.data):
+                    continue
+            found[number] = checkpoint
+        for number in sorted(found):
+            try:
+                self.take(found[number])
+            except (Cut, Damaged) as fault:
+                self.note(Damaged(*fault.args))
+        return in_place
+
+    def search(self):
+        at = 64
+        while (at := self.data.find(b"PRCK", at)) >= 0:
+            begin = at - 8
+            at += 1
+            if begin < 64:
+                continue
+            try:
+                checkpoint = Checkpoint(self.data, begin, self.order)
+            except (Cut, Damaged):
+                length, = struct.unpack_from("<I", self.data, begin + 4)
+                self.traces |= length >= 48 and \
+                    self.data[begin:begin + 4] == SKIPPABLE
+                continue
+            yield checkpoint
+            at = max(checkpoint.end, at)
+
+    # --- 5: one checkpoint
+
+    def take(self, checkpoint):
+        if checkpoint.family != self.family:
+            raise Damaged("a checkpoint of another file")
+        number, names = checkpoint.number, self.names
+        exact = number == self.next_number and not names.holes
+        body = Body(checkpoint, exact, *self.next_ids)
+        names.holes |= number != self.next_number
+        names.strings.update(enumerate(body.strings, body.first_string))
+        for i, (frame, line) in enumerate(body.frames, body.first_frame):
+            names.frames[i], names.first_line[i] = frame, line
+        self.take_owners(body)
+        segment = Segment(checkpoint, body,
+                          1 << 32 if names.holes else body.ends[1])
+        if exact and body.span[3:5] != (self.so_far + segment.samples,
+                                        len(self.sampled)):
+            self.note(Damaged("a checkpoint counts otherwise"))
+        if body.header:
+            if self.copy and self.copy != body.header:
+                self.note(Damaged("two copies of the header"))
+            self.copy = self.copy or body.header
+        self.segments.append(segment)
+        self.next_ids, self.so_far = body.ends, segment.so_far
+        self.next_number = number + 1
+        return segment
+
+    def number(self, index):
+        """A process by arrival."""
+        return self.processes.setdefault(index, len(self.processes))
+
+    def take_owners(self, body):
+        """What is known of threads and processes before any sample."""
+        for ref, _ in body.bases:
+            self.sampled.add(ref)
+            self.identity.setdefault(ref, [0, *ref, 0, b""])
+        for what, *words in body.rest:
+            if what == "process":
+                index, process = words
+                self.number(index)
+                self.described[index] = process
+            elif what == "thread":
+                ref, (process, tid, interp), main, name = words
+                self.identity[ref] = [self.number(process), tid, interp, main,
+                                      name]
+            elif what == "meta":
+                self.meta[words[0]] = words[1]
+            elif what == "rate":
+                self.rates.append((self.number(words[0]), *words[1:]))
+            elif what in ("gc", "mark"):
+                self.number(words[0])
+            else:
+                ref = words[0] if what == "count" else words[2]
+                if ref[1] == PROCESS:
+                    self.number(ref[0])
+                else:
+                    self.identity.setdefault(ref, [0, *ref, 0, b""])
+
+    # --- 8: the state, and what is lost
+
+    def judge(self):
+        last = self.check_segments()
+        self.settle_header()
+        index = self.index
+        expected = None
+        if index:
+            expected = sum(row[4] for row in index.rows)
+        elif self.header.strings:
+            expected = self.header.samples
+        if not index:
+            self.judge_rest()
+        elif self.next_number < len(index.rows):
+            self.note(Damaged("the last segments"))
+        if expected is None:
+            self.gaps.append((last, last, 0, False))
+        elif expected > self.so_far:
+            self.gaps.append((last, last, expected - self.so_far, True))
+        if index:
+            self.judge_finished()
+
+    def check_segments(self):
+        number = so_far = last = 0
+        for s in self.segments:
+            if s.number != number:
+                before = max(s.so_far - s.samples, 0)
+                begin = max(s.first, last) if s.samples else last
+                self.gaps.append((last, begin, max(before - so_far, 0),
+                                  before >= so_far))
+                self.note(Damaged(f"segment {number}"))
+            s.whole = s.checkpoint.data_is_whole(self.data)
+            if not s.whole:
+                self.gaps.append((s.first, s.last, s.samples, True))
+                self.note(Damaged(f"records of segment {s.number}"))
+            number, so_far = s.number + 1, s.so_far
+            last = max(last, s.last)
+        return last
+
+    def settle_header(self):
+        header, copy = self.header, self.copy
+        if self.index:
+            right = self.of_header(self.index)
+        elif copy is None:
+            right = header.version == 1
+        elif header.strings:  # 28 to 55 were not known at first
+            right = header.raw[:28] + header.raw[56:] == copy[:28] + copy[56:]
+        else:
+            right = header.raw == copy
+        self.header_known = right or copy is not None
+        if right:
+            if header.compression == 0:
+                self.note(Damaged("compression 0"))
+            return
+        self.note(Damaged("the header"))
+        self.header = Header(copy or bytes(64), self.order)
+
+    def judge_finished(self):
+        data, index, end = self.data, self.index, None
+        for size in (88, 32):
+            if end is None and len(data) >= index.end + size and xxh64(
+                    data[index.end:index.end + size]) == index.end_check:
+                end = index.end + size
+        footer = None
+        if end is None:
+            self.note(Cut("no footer") if len(data) < index.end + 88
+                      else Damaged("statistics or footer"))
+        else:
+            footer, self.profile.stats, _ = self.ending(end)
+            if len(data) > end:
+                self.note(Damaged("bytes after the end"))
+        self.check_tables(footer)
+        header = self.header
+        if not self.fault and \
+                (header.samples, header.threads, header.strings) != \
+                (self.so_far, len(self.sampled), index.region_end):
+            self.note(Damaged("other counts than the header's"))
+
+    def check_tables(self, footer):
+        index, header, tables = self.index, self.header, Names()
+        try:
+            if not self.header_known or not header.strings:
+                raise Damaged("the tables cannot be found")
+            size = index.at - index.region_end
+            if footer:
+                size = max(footer[2] - index.region_end - 32 - (
+                    56 if self.profile.stats else 0) - (
+                        index.end - index.at), 0)
+            strings = header.frames - header.strings
+            data = self.data[max(index.at - size, 0):index.at]
+            if len(data) != size or xxh64(data) != index.tables_check:
+                raise Damaged("tables: checksum")
+            if not footer:
+                return
+            if not 0 <= strings <= size:
+                raise Damaged("the tables cannot be there")
+            tables.from_tables(data[:strings], data[strings:], *footer[:2],
+                               self.order)
+        except Damaged as fault:
+            self.note(fault)
+            return
+        if self.names.holes:
+            tables.first_line = self.names.first_line
+            self.names = tables
+        elif (tables.strings, tables.frames) != (self.names.strings,
+                                                 self.names.frames):
+            self.note(Damaged("the tables name others"))
+
+    def judge_rest(self):
+        at, tables, size = self.end, self.header.strings, len(self.data)
+        if tables == at:
+            try:
+                footer, stats, _ = self.ending(size)
+                there = stats is not None or footer[2] == size
+            except Cut:
+                there = False
+            self.note(Damaged("the index") if there else
+                      Cut("the file ends in its tables"))
+        elif not self.begins_segment(at) or 0 < tables <= size:
+            self.note(Damaged("bytes after the last whole segment"))
+        else:
+            self.note(Cut("never finished"))
+
+    def begins_segment(self, at):
+        data = self.data
+        if at == len(data):
+            return True
+        try:
+            end, _ = zstd_frame(data, at)
+        except Cut:
+            return True
+        except Damaged:
+            return False
+        want, have = SKIPPABLE, data[end:end + 12]
+        want += have[4:8] + b"PRCK"
+        if have != want[:len(have)]:
+            return False
+        return len(have) < 8 or \
+            int.from_bytes(have[4:8], "little") > len(data) - end - 8
+
+    def note_layout(self, in_place):
+        if in_place:
+            return
+        if self.others:
+            self.note(Damaged("segments of another file"))
+        if self.repeated:
+            self.note(Damaged("segments that stand twice"))
+        self.note(Damaged("segments that moved"))
+
+    # --- the profile
 
     def fill(self):
-        self.names.fill(self.profile)
-        if 0 not in self.names.described:
-            self.profile.processes[0] = self.first_process()
+        if self.header_known:
+            self.header.check()
+        profile = self.profile
+        profile.start, profile.meta = self.header.told(), self.meta
+        profile.processes = {
+            n: self.described.get(index, Process())
+            for index, n in self.processes.items()}
+        if 0 not in self.described:
+            profile.processes[0] = first_process(self.meta,
+                                                 self.header.python)
+        profile.rates = self.rates
+        self.keys = {}
+        for ref, (process, tid, interp, main, name) in self.identity.items():
+            self.keys[ref] = thread_key(process, tid, interp)
+            profile.threads[self.keys[ref]] = Thread(main, name)
+        self.clock = {}
+        lost = sum(self.fill_segment(s) for s in self.segments)
+        last = max((s.last for s in self.segments if s.whole), default=0)
+        tell_losses(profile, self.gaps + [(last, last, lost, True)], last)
+        self.names.fill(profile)
         if self.fault:
-            self.profile.state = type(self.fault).__name__.lower()
+            profile.state = type(self.fault).__name__.lower()
+        return profile
 
-    def first_process(self):
-        """5.5: the process of a file of one."""
-        meta = self.profile.meta
+    def fill_segment(self, segment):
+        """Its records, then what else its checkpoint says; how many samples
+        a fault in the records cost."""
+        lost = 0
+        if segment.whole:
+            told = []
+            try:
+                self.read_records(segment, told)
+            except (Cut, Damaged) as fault:
+                if not isinstance(self.fault, Damaged):
+                    self.fault = Damaged(*fault.args)
+                n = sum(len(samples) for _, _, samples in told)
+                lost = max(segment.samples - n, 0)
+            for ref, stack, samples in told:
+                self.profile.threads[self.keys[ref]].add(stack, samples)
+        for what, *words in segment.rest:
+            self.fill_event(what, words)
+        return lost
 
-        def number(key):
-            value = meta.get(key, b"")
-            n = int(value) if value.isdigit() else 0
-            return 0 if n >> 64 else n
+    def read_records(self, segment, told):
+        checkpoint, states = segment.checkpoint, {}
+        begin = checkpoint.at - checkpoint.data_len
+        frame = self.data[begin:checkpoint.at]
+        end, size = zstd_frame(frame, 0)
+        if (size or 0) != segment.size or end != len(frame):
+            raise Damaged("another data frame")
+        data = unzstd(frame, segment.size)
+        if len(data) != segment.size:
+            raise Damaged("another data frame")
+        for ref, base in segment.bases:
+            if ref in states or base < self.clock.get(ref, 0):
+                raise Damaged("base times")
+            states[ref] = State(base)
+            self.clock[ref] = base
+        frames, holes = self.names.frames, self.names.holes
+        records = Records(
+            self.order,
+            lambda i: i < segment.frame_end and (i in frames or holes),
+            lambda *run: told.append(run), states)
+        try:
+            records.read(data)
+        finally:
+            for ref, state in states.items():
+                self.clock[ref] = state.time
+        times = [t for _, _, samples in told for t, _ in samples]
+        if len(records.entered) != len(states):
+            raise Damaged("a base without records")
+        if len(times) != segment.samples or times and \
+                (min(times), max(times)) != (segment.first, segment.last):
+            raise Damaged("another span than the checkpoint says")
 
-        return Process(number(b"pid"), number(b"process.parent"),
-                       number(b"process.start_us"), number(b"process.end_us"),
-                       self.profile.start["python"], meta.get(b"command", b""),
-                       meta.get(b"host", b""), meta.get(b"process.scope", b""))
+    def owner(self, ref):
+        return (self.number(ref[0]), PROCESS) if ref[1] == PROCESS else \
+            self.keys[ref]
 
-    # --- the end of a file: 4.5, 4.6
+    def fill_event(self, what, words):
+        profile = self.profile
+        if what == "count":
+            ref, kind, time, value = words
+            profile.counts.setdefault((*self.owner(ref), kind), []).append(
+                (time, value))
+        elif what == "gc":
+            profile.gc.append((self.number(words[0]), *words[1:]))
+        elif what == "mark":
+            profile.marks.append((self.number(words[0]), *words[1:]))
+        elif what == "task":
+            key, time, ref, name, parents = words
+            profile.tasks.append((key, time, self.owner(ref), name, parents))
 
-    def end(self, size=None):
-        """(strings, frames, file size said), statistics or None, where the
-        end begins; of the first `size` bytes."""
-        size = len(self.data) if size is None else size
+    def ending(self, size):
+        """4.5, 4.6: (strings, frames, file size said), statistics or None,
+        where they begin; of the first `size` bytes."""
         if size < 96:
             raise Cut("no footer")
-        footer = struct.unpack_from(self.header.order + "IIQ", self.data,
-                                    size - 32)
+        footer = struct.unpack_from(self.order + "IIQ", self.data, size - 32)
         begin, stats = size - 32, None
         tag, version, length = struct.unpack_from(
-            self.header.order + "8sII", self.data, begin - 16)
+            self.order + "8sII", self.data, begin - 16)
         if tag == b"TACHSTAT" and version == 1 and length in (32, 56):
             begin -= length
             values = struct.unpack_from(
-                self.header.order + ("2d" if length == 32 else "4dII"),
-                self.data, begin)
+                self.order + ("2d" if length == 32 else "4dII"), self.data,
+                begin)
             stats = ((*values[:4], values[4] & 3) if length == 56 else
                      (*values, 0.0, 0.0, 0))
         return footer, stats, begin
 
-    # --- files of CPython: 7.3
+    # --- files of CPython: 9
 
-    def check_tables(self):
-        """The header's offsets and the footer's size, before anything is
-        read by them."""
+    def plain(self):
+        header, profile = self.header, self.profile
+        self.fault = None
+        header.check()
+        if not header.compression == 0 and (self.traces or self.index):
+            self.note(Damaged("no checkpoint is whole"))
+        end = self.plain_end()
+        footer, profile.stats, begin = self.ending(end)
+        if header.frames > begin:
+            raise Damaged("the frame table lies in the statistics")
+        data = self.data
+        self.names.from_tables(data[header.strings:header.frames],
+                               data[header.frames:begin], *footer[:2],
+                               self.order)
+        profile.start = header.told()
+        profile.processes = {0: first_process({}, header.python)}
+        self.plain_records(data[64:header.strings])
+        self.names.fill(profile)
+        if self.fault:
+            profile.state = type(self.fault).__name__.lower()
+        return profile
+
+    def plain_end(self):
+        """Where the footer ends, after a check of the header's offsets."""
         header, size = self.header, len(self.data)
         if not 64 <= header.strings <= header.frames <= size:
             early = struct.unpack_from(header.order + "II2QI", header.raw, 28)
@@ -607,222 +1081,91 @@ class Decoder:
             if header.strings <= header.frames:
                 raise Cut("the file ends before its tables")
             raise Damaged("tables out of order")
-        end = self.footer_end()
-        if end != size:
-            self.note(Damaged("bytes behind the end"))
-        footer, stats, begin = self.end(end)
-        if header.frames > begin:
-            raise Damaged("the frame table lies in the statistics")
-        return footer[:2], stats, begin
-
-    def footer_end(self):
-        """Where the last footer ends that says that it ends there."""
-        for end in range(len(self.data), self.header.frames + 31, -1):
-            said, = struct.unpack_from(self.header.order + "Q", self.data,
-                                       end - 24)
+        for end in range(size, header.frames + 31, -1):
+            said, = struct.unpack_from(self.order + "Q", self.data, end - 24)
             if said == end:
+                if end != size:
+                    self.note(Damaged("bytes after the end"))
                 return end
         raise Cut("no footer")
 
-    def plain(self):
-        header = self.header
-        if header.compression > 1:
-            raise Newer(f"compression {header.compression}")
-        if header.compression and (
-                self.trace(64) or
-                self.data.find(b"PYRECIDX", header.strings) >= 0):
-            self.note(Damaged("no checkpoint is whole"))
-        footer, self.profile.stats, begin = self.check_tables()
-        if self.names.from_tables(self.data[:begin + 32], header,
-                                  footer) > begin:
-            raise Damaged("the frame table runs into the statistics")
+    def plain_records(self, region):
+        header, profile = self.header, self.profile
+
+        def tell(key, stack, samples):
+            if key not in profile.threads:
+                profile.threads[key] = Thread(samples[0][1] >> 5 & 1)
+            profile.threads[key].add(stack, samples)
+
+        records = Records(self.order, self.names.frames.__contains__, tell)
         try:
-            self.plain_records(self.data[64:header.strings])
-            if self.profile.samples() != header.samples or \
-                    len(self.profile.threads) != header.threads:
+            records.read(unzstd(region, 1 << 30) if header.compression
+                         else region)
+            if profile.samples() != header.samples or \
+                    len(profile.threads) != header.threads:
                 raise Damaged("other counts than the header declares")
+            if records.moved:
+                self.note(Damaged("the clock steps back"))
         except Damaged as fault:
             self.note(fault)
+        lost = max(header.samples - profile.samples(), 0)
+        tell_losses(profile, [(0, 0, lost, True)], 0)
 
-    def plain_records(self, region):
-        def tell(key, stack, samples):
-            if key not in self.profile.threads:
-                main = samples[0][1] >> 5 & 1
-                self.profile.threads[key] = Thread(main)
-            self.profile.threads[key].add(stack, samples)
 
-        if self.header.compression:
-            region = unzstd(region, 1 << 30)
-        Records(self.header.order, self.names, tell).read(region)
+def first_process(meta, python):
+    """5.5: the process of a file of one."""
+    def number(key):
+        value = meta.get(key, b"")
+        n = int(value) if value.isdigit() else 0
+        return 0 if n >> 64 else n
 
-    # --- files with segments: sections 5 to 7
+    return Process(number(b"pid"), number(b"process.parent"),
+                   number(b"process.start_us"), number(b"process.end_us"),
+                   python[:3], meta.get(b"command", b""),
+                   meta.get(b"host", b""), meta.get(b"process.scope", b""))
 
-    def find_index(self):
-        """6: (index, where it begins, where the end begins, where the file
-        should end) or None."""
-        at = self.data.rfind(b"PYRECIDX")
-        begin = at + 8
-        if at < 64 + 56 - 8 or begin + 88 > len(self.data):
-            return None
-        length, = struct.unpack_from(self.header.order + "Q", self.data,
-                                     at - 8)
-        if not 57 <= length <= begin - 64:
-            return None
-        index = bytearray(self.data[begin - length:begin])
-        check, = struct.unpack_from(self.header.order + "Q", index, 8)
-        index[8:16] = bytes(8)
-        if index[:4] != b"PRIX" or xxh64(index) != check:
-            return None
-        if index[4] > 1:
-            raise Newer("the index")
-        return index, begin - length, begin, begin + 88
 
-    def finished(self, found):
-        index, index_at, begin, end = found
-        header, data = self.header, self.data
-        cursor = Cursor(memoryview(index)[:-16], header.order)
-        *_, r0, r1 = cursor.fixed("4s4B")
-        _, header_check, tables_check, end_check = cursor.fixed("4Q")
-        if r0 or r1:
-            self.note(Damaged("reserved bytes of the index"))
-        if end != len(data):
-            self.note(Damaged("bytes behind the end"))
-        if xxh64(data[begin:end]) != end_check:
-            self.note(Damaged("end: checksum"))
-            self.end_wrong = True
-        else:
-            footer, self.profile.stats, _ = self.end(end)
-        if xxh64(data[:64]) != header_check:
-            self.note(Damaged("header: checksum"))
-        elif xxh64(data[header.strings:index_at]) != tables_check:
-            self.note(Damaged("tables: checksum"))
-        elif not self.fault:
-            try:
-                self.names.from_tables(data[:end], header, footer[:2])
-                return self.by_index(cursor)
-            except Damaged as fault:
-                self.note(fault)
-        return self.recover()
+def tell_losses(profile, gaps, last):
+    """8.3: a mark for each gap, and the counter."""
+    gaps = [gap for gap in gaps if gap[2] or not gap[3]]
+    for begin, end, samples, exact in gaps:
+        text = b"%s%d samples" % (b"" if exact else b"at least ", samples)
+        if not samples:
+            text = b"an unknown number of samples"
+        profile.marks.append((0, LOST_MARK, begin, end, text))
+    lost = sum(gap[2] for gap in gaps)
+    if lost:
+        values = profile.counts.setdefault((0, PROCESS, LOST_SAMPLES), [])
+        before = values[-1][1] if values else 0
+        values.append((last, before + lost))
 
-    def by_index(self, cursor):
-        at = 64
-        for number in range(cursor.count(5)):
-            frame, skip, first, span, n = (cursor.varint() for _ in range(5))
-            try:
-                checkpoint = self.checkpoint(at, at + frame, number)
-                segment = Segment(checkpoint, self.names, self.profile)
-                if checkpoint.end != at + frame + skip or \
-                        segment.span[:3] != (first, first + span, n):
-                    raise Damaged("index and checkpoint differ")
-                segment.tell(self.data)
-            except (Cut, Damaged) as fault:
-                self.note(Damaged(*fault.args))
-            at += frame + skip
-        if at != self.header.strings or cursor.left():
-            self.note(Damaged("the index does not fill the sample region"))
-        if not self.fault and self.profile.samples() != self.header.samples:
-            self.note(Damaged("other counts than the header declares"))
 
-    def checkpoint(self, data_at, at, number):
-        checkpoint = Checkpoint(self.data, at, self.header.order)
-        self.family = self.family or checkpoint.family
-        if checkpoint.number != number or checkpoint.data_at != data_at or \
-                checkpoint.family != self.family:
-            raise Damaged("a checkpoint of another place")
-        return checkpoint
+FOREIGN = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh", b"PK\3\4",
+           b"\x7fELF", b"SQLite format 3", b"PERFILE2", b"\x89PNG")
 
-    def trace(self, at):
-        """Where the next checkpoint seems to begin, or None."""
-        skippable = struct.pack("<I", SKIPPABLE)
-        while (at := self.data.find(skippable, at)) >= 0:
-            length = int.from_bytes(self.data[at + 4:at + 8], "little")
-            if self.data[at + 8:at + 12] == b"PRCK" and length >= 48:
-                return at
-            at += 1
-        return None
 
-    def next_checkpoint(self, at):
-        """The first whole checkpoint at or behind `at`, or None."""
-        while (at := self.trace(at)) is not None:
-            try:
-                return Checkpoint(self.data, at, self.header.order)
-            except (Cut, Damaged):
-                at += 1
-        return None
-
-    def recover(self):
-        """7.6: what is whole, checkpoint by checkpoint."""
-        at, number, size = 64, 0, len(self.data)
-        while at < size and at != self.header.strings:
-            try:
-                end, _ = zstd_frame_end(self.data, at)
-                checkpoint = self.checkpoint(at, end, number)
-            except (Cut, Damaged) as fault:
-                checkpoint = self.next_checkpoint(at)
-                self.note(Damaged(*fault.args) if checkpoint else fault)
-                if not checkpoint:
-                    break
-                self.names.holes = True
-            self.recover_segment(checkpoint)
-            at, number = checkpoint.end, checkpoint.number + 1
-        if at == 64:
-            raise self.fault or Cut("no whole segment")
-        self.note(self.judge_end(at))
-
-    def judge_end(self, at):
-        """7.6 steps 6 and 7, when nothing was wrong up to `at`."""
-        if not self.header.strings:
-            return Cut("never finished")
-        try:
-            footer, stats, _ = self.end()
-        except Fault:
-            return Cut("the file ends in its tables")
-        if at != self.header.strings or footer[2] != len(self.data):
-            return Cut("the file ends before its end")
-        if not self.end_wrong:
-            self.profile.stats = stats
-        return Damaged("the index")
-
-    def recover_segment(self, checkpoint):
-        try:
-            segment = Segment(checkpoint, self.names, self.profile)
-            if checkpoint.number == 0:
-                self.check_header(segment.header)
-            segment.tell(self.data)
-        except (Cut, Damaged) as fault:
-            self.note(Damaged(*fault.args))
-
-    def check_header(self, first):
-        """The copy in segment 0 is right where the header is not."""
-        if first is None:
-            raise Damaged("segment 0 has no header")
-        header = bytearray(self.header.raw)
-        if self.header.strings:  # what was not known at first
-            header[28:56] = bytes(28)
-        if first != header:
-            self.note(Damaged("the header differs from its copy"))
-            self.header = Header(first)
-            self.profile.start = self.header.told()
+def is_foreign(data):
+    """7.1: a file of a known other kind; the last is pstats."""
+    return data.startswith(FOREIGN) or (
+        len(data) > 1 and data[0] & 0x7F == 0x7B and
+        data[1] & 0x7F in (0x28, 0x29))
 
 
 def decode(data):
     """The profile in `data`; Foreign and Newer, and a Cut or Damaged file
     without any whole part, raise."""
-    return Decoder(data).decode()
-
-
-def segments(data):
-    """(end of its checkpoint, SPAN) of each segment from the first one on, up
-    to one that is not whole."""
-    order, names, at = Header(data).order, Names(), 64
-    while True:
-        try:
-            end, _ = zstd_frame_end(data, at)
-            checkpoint = Checkpoint(data, end, order)
-        except Fault:
-            return
-        yield checkpoint.end, Segment(checkpoint, names, Profile()).span
-        at = checkpoint.end
+    order = {b"HCAT": "<", b"TACH": ">"}.get(bytes(data[:4]))
+    if order is None:
+        if len(data) >= 64 and not is_foreign(data):
+            for order in "<>":
+                profile = Decoder(data, order).decode()
+                if profile:
+                    return profile
+        raise Foreign("no magic")
+    if len(data) < 64:
+        raise Cut("the header is not whole")
+    decoder = Decoder(data, order)
+    return decoder.decode() or decoder.plain()
 
 
 def main(path):

@@ -892,7 +892,7 @@ records_that_lie_are_damage(void **state)
     assert_damaged(deep, sizeof deep, PF_FULL, "frames");
     assert_damaged(wide, sizeof wide, PF_FULL, "not whole");
     assert_damaged(run, sizeof run, PF_REPEAT, "not whole");
-    assert_damaged(late, sizeof late, PF_FULL, "not whole");
+    assert_damaged(late, sizeof late, PF_FULL, "steps back");
     assert_damaged(never, sizeof never, 4, "unknown kind 4");
     assert_damaged(never, 0, PF_FULL, "not whole");
 }

@@ -1,0 +1,41 @@
+/*
+ * metadata.h - the metadata of a file: keys and their last values.
+ */
+#ifndef FORMAT_READ_METADATA_H
+#define FORMAT_READ_METADATA_H
+
+#include "format/read/budget.h"
+#include <base/hash_table.h>
+#include <pyrec/profile.h>
+
+typedef struct pf_meta {
+    char *key;   /* terminated; owns the block in which the value lies too */
+    char *value; /* terminated as well */
+    size_t value_len;
+} pf_meta;
+
+typedef struct pf_metadata {
+    pf_budget *budget;
+    pf_meta *pair; /* in order of arrival; of key once sorted */
+    size_t n, cap;
+    pr_table table; /* key to pair, until they are sorted */
+} pf_metadata;
+
+void pf_metadata_release(pf_metadata *metadata);
+
+/* Keep a copy; a later value of a key takes the place of the earlier one.
+ * PR_LIMIT, PR_NOMEM. */
+pr_code pf_metadata_set(pf_metadata *metadata, const pr_pair *pair,
+                        pr_err *err);
+
+/* After the last pf_metadata_set(). */
+void pf_metadata_sort(pf_metadata *metadata);
+
+/* The pair of a key, once they are sorted; NULL: there is none. */
+const pf_meta *pf_metadata_find(const pf_metadata *metadata, const char *key);
+
+/* The decimal number that is the value of a key; 0: it is not one below 2^64,
+ * or there is none. */
+uint64_t pf_metadata_number(const pf_metadata *metadata, const char *key);
+
+#endif
