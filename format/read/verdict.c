@@ -32,7 +32,8 @@ header_is_right(const pf_reader *r, const uint8_t *copy)
     if (!copy) /* nothing to compare it with: it has the right form at least */
         return r->header.version == PF_VERSION;
     return r->header.string_table
-               ? same_fixed_fields(r->header.bytes, copy)
+               ? same_fixed_fields(r->header.bytes, copy) &&
+                     r->header.frame_table >= r->header.string_table
                : !memcmp(r->header.bytes, copy, PF_HEADER_SIZE);
 }
 
@@ -395,6 +396,7 @@ pf_judge(pf_reader *r, const pf_layout *layout, pr_err *err)
     if (code != PR_OK)
         return code;
     settle_header(r, layout->header);
+    r->info.newer_rewriter |= r->index_known && r->index.newer_rewriter;
     r->expected_samples = expected_samples(r);
     code = r->index_known ? judge_finished(r, layout, &t, err)
                           : judge_unfinished(r, layout, &t, err);

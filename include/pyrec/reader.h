@@ -34,7 +34,7 @@ typedef struct pf_info {
     pf_state state;
     uint64_t file_bytes;
     uint64_t good_bytes; /* up to the last whole checkpoint, if cut */
-    uint64_t samples;    /* of whole segments; of a CPython file, by its header */
+    uint64_t samples; /* of whole segments; of a CPython file, by its header */
     uint32_t threads;
     uint64_t strings, frames;
     uint64_t segments;

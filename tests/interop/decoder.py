@@ -830,7 +830,8 @@ class Decoder:
         elif copy is None:
             right = header.version == 1
         elif header.strings:  # 28 to 55 were not known at first
-            right = header.raw[:28] + header.raw[56:] == copy[:28] + copy[56:]
+            right = header.frames >= header.strings and \
+                header.raw[:28] + header.raw[56:] == copy[:28] + copy[56:]
         else:
             right = header.raw == copy
         self.header_known = right or copy is not None

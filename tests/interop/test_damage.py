@@ -42,11 +42,8 @@ def checkpoints(path):
     """[(end, samples so far)] by the second decoder's parts."""
     with open(path, "rb") as file:
         data = file.read()
-    found, samples = [], 0
-    for end, span in decoder.segments(data):
-        samples += span[2]
-        found.append((end, samples))
-    return found
+    return [(checkpoint.end, decoder.Body(checkpoint, False, 0, 0).span[3])
+            for checkpoint in decoder.Decoder(data, "<").search()]
 
 
 def run(results, name, program, *words):
