@@ -10,7 +10,7 @@
 #define FORMAT_READ_SYMBOLS_H
 
 #include "format/read/checkpoint_read.h"
-#include "format/read/metadata.h"
+#include "format/read/meta_table.h"
 #include "format/read/process_table.h"
 #include <base/hash_table.h>
 #include <pyrec/sink.h>

@@ -605,7 +605,7 @@ def _():
     return file.finished()
 
 
-@vector("bad-inside-string-id", "a frame whose name is beyond the string table")
+@vector("bad-string-id", "a frame whose name is beyond the string table")
 def _():
     file = small()
     file.frame(0, 99)

@@ -1,8 +1,8 @@
 /*
- * metadata.h - the metadata of a file: keys and their last values.
+ * meta_table.h - the metadata of a file: keys and their last values.
  */
-#ifndef FORMAT_READ_METADATA_H
-#define FORMAT_READ_METADATA_H
+#ifndef FORMAT_READ_META_TABLE_H
+#define FORMAT_READ_META_TABLE_H
 
 #include "format/read/budget.h"
 #include <base/hash_table.h>

@@ -1,7 +1,7 @@
 /*
- * metadata.c - the metadata of a file.
+ * meta_table.c - the metadata of a file.
  */
-#include "format/read/metadata.h"
+#include "format/read/meta_table.h"
 
 #include <base/hash.h>
 #include <base/hash_table.h>
