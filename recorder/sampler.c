@@ -226,6 +226,7 @@ tell_gap(rec_sampler *s, uint64_t to_ns)
     s->starved = false;
     if (to_ns < from_ns + rec_schedule_stall_ns(&s->schedule))
         return PR_OK;
+    s->sampled_ns = to_ns; /* an interval is emitted once */
     s->gaps.n++;
     s->gaps.ns += to_ns - from_ns;
     pr_mark mark = {PR_MARK_GAP, to_us(s, from_ns), to_us(s, to_ns), text,

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -135,6 +136,86 @@ def children_that_came_and_went_are_counted():
     expect("%d children seen, %d gone" % (seen, gone) in said, "%s", said)
     made = [name for name in os.listdir(".") if name.endswith(".bin")]
     expect("%d processes" % len(made) in said, "%s: %s", made, said)
+
+
+POOL = """\
+import concurrent.futures, multiprocessing, sys
+def hot(n):
+    return sum(i * i for i in range(n))
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        print(sum(pool.map(hot, [100000] * 60)))
+"""
+
+
+@live.once
+def the_files_of_one_recording_are_one_profile():
+    with open("pool.py", "w") as file:
+        file.write(POOL)
+    live.succeed(live.PYREC, "--children", "-o", "run.bin", "--",
+                 live.ANY_PYTHON, "pool.py")
+    made = sorted(name for name in os.listdir(".") if name.endswith(".bin"))
+    expect(len(made) >= 3, "profiles: %s", made)
+    databases = [live.Database(name) for name in made]
+    expect(len({data.meta("recording.id") for data in databases}) == 1,
+           "not one recording")
+    pids = {data.meta("pid") for data in databases}
+    expect(len(pids) == len(made), "pids %s of %s", pids, made)
+    root = live.Database("run.bin").meta("pid")
+    parents = {data.meta("process.parent") for data in databases}
+    expect(root in parents, "no child of %s among %s", root, parents)
+    live.succeed(live.PYCONV, *made, "--to", "sqlite", "-o", "all.db")
+    # a repeat leaves no file of the recording before
+    live.succeed(live.PYREC, "--children", "-f", "-o", "run.bin", "--",
+                 live.ANY_PYTHON, "-c", "import time; time.sleep(0.3)")
+    made = sorted(name for name in os.listdir(".") if name.endswith(".bin"))
+    expect(made == ["run.bin"], "profiles: %s", made)
+
+
+@live.once
+def a_wrapper_that_is_not_a_python_has_its_status_passed_on():
+    with open("busy.py", "w") as file:
+        file.write(BUSY)
+    done = live.call(live.PYREC, "--children", "-o", "run.bin", "--", "sh",
+                     "-c", '"$@"; exit 7', "sh", live.ANY_PYTHON, "busy.py", 0)
+    expect(done.returncode == 7, "status %d: %s", done.returncode, done.stderr)
+    (made,) = [name for name in os.listdir(".") if name.endswith(".bin")]
+    expect("busy" in functions(made), "busy() was not seen")
+
+
+@live.once
+def a_master_that_is_not_a_python_has_its_pythons_recorded():
+    master = subprocess.Popen(
+        ["sh", "-c", '"$@" & echo ready; wait', "sh", live.ANY_PYTHON,
+         os.path.join(live.SOURCE, "tests", "targets", "plain.py"), "60"],
+        stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        master.stdout.readline()
+        live.succeed(live.PYREC, "--children", "-p", master.pid, "-d", 2, "-o",
+                     "run.bin")
+    finally:
+        os.killpg(master.pid, signal.SIGKILL)
+        master.wait()
+        master.stdout.close()
+    (made,) = [name for name in os.listdir(".") if name.endswith(".bin")]
+    expect("drive" in functions(made), "functions %s", functions(made))
+
+
+@live.once
+def without_a_name_the_file_is_named_after_the_program():
+    with open("busy.py", "w") as file:
+        file.write(BUSY)
+    done = live.succeed(live.PYREC, "--no-command-line", "--",
+                        live.ANY_PYTHON, "busy.py", 0)
+    (made,) = [name for name in os.listdir(".") if name.endswith(".bin")]
+    expect(re.fullmatch(r"pyrec-busy-\d+-\d{8}-\d{6}\.bin", made), "%s", made)
+    expect("pyquery %s " % made in done.stderr, "%s", done.stderr)
+    expect(os.stat(made).st_mode & 0o777 == 0o600, "mode %o",
+           os.stat(made).st_mode)
+    database = live.Database(made)
+    expect(database.meta("command") is None and
+           database.meta("recorder.options") is None, "a command line is kept")
 
 
 @live.once
