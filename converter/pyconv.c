@@ -5,6 +5,7 @@
 #include "converter/job/info.h"
 #include <base/buffer.h>
 #include <base/message.h>
+#include <base/terminal.h>
 #include <pyrec/reader.h>
 
 #include <errno.h>
@@ -275,7 +276,8 @@ inform(const char *path)
 static pr_code
 tell_whole(const char *path, const pf_reader *reader, pr_err *err)
 {
-    printf("%s: finished, %s\n", path,
+    pr_print_terminal(stdout, path, strlen(path));
+    printf(": finished, %s\n",
            pf_reader_info(reader)->has_checkpoints
                ? "every checksum is right"
                : "and in order, but CPython's files have no checksums of "

@@ -7,9 +7,11 @@
 #include "recorder/screen.h"
 #include "recorder/session.h"
 #include "recorder/taskdump.h"
+#include <base/terminal.h>
 #include <pyrec/version.h>
 
 #include <stdio.h>
+#include <string.h>
 
 static int
 fail(const pr_err *err, const rec_options *options)
@@ -26,9 +28,10 @@ check(const rec_options *options)
     rec_target t;
     if (rec_target_identify(options->pid, &t, &err) != PR_OK)
         return fail(&err, options);
-    printf("%d is CPython %u.%u.%u%s, %s\n", (int)t.pid, t.python[0],
-           t.python[1], t.python[2], t.free_threaded ? " (free-threaded)" : "",
-           t.runtime_path);
+    printf("%d is CPython %u.%u.%u%s, ", (int)t.pid, t.python[0], t.python[1],
+           t.python[2], t.free_threaded ? " (free-threaded)" : "");
+    pr_print_terminal(stdout, t.runtime_path, strlen(t.runtime_path));
+    putchar('\n');
     return 0;
 }
 

@@ -5,6 +5,8 @@
 
 #include "recorder/counters.h"
 
+#include <base/message.h>
+#include <base/terminal.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -143,10 +145,13 @@ print_recorded(FILE *to, const rec_summary *s)
         fprintf(to, "%" PRIu64 " processes", s->files);
     fprintf(to, " in %.1f s, ", (double)s->report->wall_ns / 1e9);
     print_size(to, s->report->written.file_bytes);
-    fprintf(to, " in %s", s->output);
-    if (s->files > 1)
-        fprintf(to, " and %" PRIu64 " file%s %s", s->files - 1,
-                plural(s->files - 1), s->pattern);
+    fputs(" in ", to);
+    pr_print_terminal(to, s->output, strlen(s->output));
+    if (s->files > 1) {
+        fprintf(to, " and %" PRIu64 " file%s ", s->files - 1,
+                plural(s->files - 1));
+        pr_print_terminal(to, s->pattern, strlen(s->pattern));
+    }
     if (s->children)
         fprintf(to,
                 "; %" PRIu64 " child%s seen, %" PRIu64
@@ -198,10 +203,11 @@ static void
 print_next(FILE *to, const rec_summary *s)
 {
     if (s->files == 1)
-        fprintf(to, "pyrec: next: pyquery %s \"top 20 by self\"\n", s->output);
+        pr_message(to, "pyrec", "next", "pyquery %s \"top 20 by self\"",
+                   s->output);
     else
-        fprintf(to, "pyrec: next: pyconv %s %s --to sqlite -o all.db\n",
-                s->output, s->pattern);
+        pr_message(to, "pyrec", "next", "pyconv %s %s --to sqlite -o all.db",
+                   s->output, s->pattern);
 }
 
 /* ---- the details ---- */
