@@ -32,14 +32,14 @@ struct rec_record {
 /* ---- what the file says about the recording ---- */
 
 static uint32_t
-captured(const rec_unwinder_opts *o)
+captured(const rec_unwinder_opts *o, const rec_target *t)
 {
     uint32_t bits = PR_CAPTURE_KNOWN;
     if (o->threads == REC_THREADS_ALL)
         bits |= PR_CAPTURE_ALL_THREADS;
     if (o->native)
         bits |= PR_CAPTURE_NATIVE;
-    if (o->gc)
+    if (o->gc && t->shows_gc)
         bits |= PR_CAPTURE_GC;
     if (o->opcodes)
         bits |= PR_CAPTURE_OPCODES;
@@ -59,7 +59,7 @@ emit_start(rec_record *r, pr_err *err)
                       .interval_us = interval_us ? interval_us : 1,
                       .python = {t->python[0], t->python[1], t->python[2]},
                       .mode = o->unwinder.mode,
-                      .capture = captured(&o->unwinder)};
+                      .capture = captured(&o->unwinder, t)};
     pr_code code = PR_SINK_CALL(r->queue, start, &start, err);
     return code == PR_OK ? rec_metadata_emit(&o->metadata, t, r->queue, err)
                          : code;

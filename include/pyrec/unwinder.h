@@ -89,6 +89,7 @@ typedef struct rec_target {
     pid_t pid;
     uint8_t python[3]; /* major, minor, micro */
     uint8_t free_threaded;
+    uint8_t shows_gc;       /* 1: <GC> frames can be recorded (3.15 on) */
     uint64_t runtime;       /* address of _PyRuntime in the target */
     char runtime_path[256]; /* of the file that holds it, as the target sees
                              * it; NUL-terminated, a longer path is cut */

@@ -14,6 +14,7 @@ rec_target_fill(pid_t pid, const rec_runtime *runtime, rec_target *ret)
                                    (uint8_t)(version >> 16),
                                    (uint8_t)(version >> 8)},
                         .free_threaded = runtime->layout.free_threaded,
+                        .shows_gc = runtime->layout.gc.frame != REC_ABSENT,
                         .runtime = runtime->address};
     static_assert(sizeof ret->runtime_path == sizeof runtime->path,
                   "a path fits");

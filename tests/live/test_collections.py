@@ -116,4 +116,15 @@ def a_python_that_keeps_no_collections_says_so():
         expect("3.15 is the first" in done.stderr, "%s", done.stderr)
 
 
+@live.each_python
+def the_profile_says_whether_frames_of_the_collector_are_recorded(python):
+    with live.Target(python, "sleeper.py") as target:
+        live.record(target, "run.bin", seconds=0.3)
+        shown = target.portrait["version"][1] >= 15
+    info = live.succeed(live.PYCONV, "--info", "run.bin").stdout
+    words = [line.split()[1:] for line in info.splitlines()
+             if line.startswith("capture ")][0]
+    expect(("gc" in words) == shown, "capture %s", words)
+
+
 live.run()
