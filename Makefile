@@ -236,7 +236,8 @@ check-peers: ## browser, schema, old Pythons, big-endian, free-threaded
 run-check-peers:
 	$(call tests,sh tests/setup/packages.sh build check peers && \
 	  $(SUBMAKE) test-programs WERROR=1 && \
-	  sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env, \
+	  sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env && \
+	  sh tests/setup/testsuite.sh $(B)/interpreters.env, \
 	  peers free-threaded)
 
 check-long: ## an hour: soak, kills, faults, packages, reproducible builds, fuzzing
