@@ -2,7 +2,7 @@
 
 Each module of Debian's libpython3.15-testsuite runs in a process of its own
 (cpython_suite/run_module.py) with classes on pyrec in the place of CPython's.
-What does not apply is skipped by name, with the reason.
+A test that does not apply is skipped by name, with the reason.
 """
 
 import json

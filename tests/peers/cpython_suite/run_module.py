@@ -44,7 +44,7 @@ class Result(unittest.TestResult):
 
 
 out = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # what the tests print is no result
+os.dup2(2, 1)  # results go to `out` alone
 for name in sys.argv[1].split(","):
     importlib.import_module(name).install()
 module = importlib.import_module(sys.argv[2])

@@ -70,7 +70,7 @@ def install():
 
 
 def get_child_pids(pid, recursive=True):
-    """As /proc tells it: pyrec's --children has no list of pids to print."""
+    """From /proc: pyrec's --children prints no list of pids."""
     parents = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -1,4 +1,4 @@
-"""The classes of CPython 3.15's _remote_debugging that look into a process, on
+"""The classes of CPython 3.15's _remote_debugging that read a process, on
 pyrec: RemoteUnwinder by --dump and --tasks, GCMonitor by --gc.
 
 Run under CPython 3.15, whose result types they return."""
@@ -70,7 +70,7 @@ class RemoteUnwinder:
         pyrec("--check", pid)
 
     def hide_itself(self, frames):
-        """A test that looks at its own process sees this file at work."""
+        """A test that reads its own process finds this file at work."""
         if self.pid != os.getpid():
             return frames
         own = [i for i, frame in enumerate(frames)
