@@ -21,8 +21,17 @@ PYREC = os.path.join(os.environ["BIN"], "pyrec")
 PYCONV = os.path.join(os.environ["BIN"], "pyconv")
 PYQUERY = os.path.join(os.environ["BIN"], "pyquery")
 STOCK = os.environ.get("PYREC_STOCK")
-PYTHONS = {version: os.environ.get("PYREC_PYTHON_" + version.replace(".", "").upper())
+
+
+def python_of(version):
+    return os.environ.get("PYREC_PYTHON_" + version.replace(".", "").upper())
+
+
+PYTHONS = {version: python_of(version)
            for version in ("3.11", "3.12", "3.13", "3.14", "3.15", "3.13t")}
+# Debian's mirrors do not always have the sources of these.
+PYTHONS.update({version: python_of(version) for version in ("3.14t", "3.15t")
+                if python_of(version)})
 # for what does not depend on the version
 ANY_PYTHON = next((python for python in PYTHONS.values() if python),
                   sys.executable)

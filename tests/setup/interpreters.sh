@@ -3,13 +3,14 @@
 #
 # Find or bring up the Pythons that the tests profile, print what was found,
 # and write ENVFILE with PYREC_PYTHON_311 ... PYREC_PYTHON_315,
-# PYREC_PYTHON_313T and PYREC_STOCK, the 3.15 that serves as peer.
+# PYREC_PYTHON_313T ... PYREC_PYTHON_315T and PYREC_STOCK, the 3.15 that serves
+# as peer.
 #
 # Each version comes from the first of: the variable as it is set already; the
 # machine's own interpreter; a Debian suite, unpacked into the cache
 # (PYREC_CACHE, ~/.cache/pyrec) without touching the machine's packages.
-# Debian has no 3.12: it is used where the machine has one.  Free-threaded 3.13
-# is built from Debian's source (two minutes, once), only when asked for.
+# Debian has no 3.12: it is used where the machine has one.  Free-threaded ones
+# are built from Debian's sources (some minutes each, once), only when asked for.
 # A version that is not available is named; with CI=true that is a failure.
 set -eu
 
@@ -106,19 +107,45 @@ fetched_python() {
     return 1
 }
 
-# Debian packages no free-threaded build; trixie's source makes one.
+# Debian packages no free-threaded build; its sources make one.  A moving suite
+# may name a source that its mirror no longer has: then the next one is tried.
+# build_free_threaded VERSION SUITE...
 build_free_threaded() {
-    _prefix=$cache/python3.13t
-    if ! is_python "$_prefix/bin/python3.13t" 3.13 free; then
-        [ "$free_threaded" = 1 ] || return 1
-        echo "interpreters.sh: building free-threaded Python 3.13" >&2
-        sh "$here/free-threaded.sh" "$cache/apt/trixie-source" "$_prefix" \
-            >"$log" 2>&1 || {
-            tail -n 30 "$log" | sed 's/^/  /' >&2
-            return 1
-        }
+    _version=$1
+    shift
+    _prefix=$cache/python${_version}t
+    if is_python "$_prefix/bin/python${_version}t" "$_version" free; then
+        echo "$_prefix/bin/python${_version}t"
+        return 0
     fi
-    echo "$_prefix/bin/python3.13t"
+    [ "$free_threaded" = 1 ] || return 1
+    for _suite in "$@"; do
+        echo "interpreters.sh: building free-threaded Python $_version" \
+            "from Debian $_suite" >&2
+        if sh "$here/free-threaded.sh" "$_version" "$_suite" \
+            "$cache/apt/$_suite-source" "$_prefix" >"$log" 2>&1; then
+            echo "$_prefix/bin/python${_version}t"
+            return 0
+        fi
+        grep -E '^E:' "$log" | head -n 3 | sed 's/^/  /' >&2
+    done
+    return 1
+}
+
+# free_python VALUE VERSION SUITE...: set by hand, built, or the machine's own.
+free_python() {
+    _value=$1
+    _wanted=$2
+    shift 2
+    given "$_value" "$_wanted" free && return 0
+    build_free_threaded "$_wanted" "$@" && return 0
+    for _python in "$(command -v "python${_wanted}t" || true)" \
+        "$HOME"/.pyenv/versions/"$_wanted".*t/bin/"python${_wanted}t"; do
+        if is_python "$_python" "$_wanted" free; then
+            echo "$_python"
+            return 0
+        fi
+    done
 }
 
 missing=
@@ -160,14 +187,18 @@ found PYREC_PYTHON_314 3.14 \
 stock=$(version_python "${PYREC_PYTHON_315-}" 3.15 sid forky)
 found PYREC_PYTHON_315 3.15 "$stock"
 [ -z "$stock" ] || echo "PYREC_STOCK='$stock'" >>"$envfile.new"
-found PYREC_PYTHON_313T 3.13t "$(given "${PYREC_PYTHON_313T-}" 3.13 free ||
-    build_free_threaded || true)"
+found PYREC_PYTHON_313T 3.13t \
+    "$(free_python "${PYREC_PYTHON_313T-}" 3.13 trixie)"
+found PYREC_PYTHON_314T 3.14t \
+    "$(free_python "${PYREC_PYTHON_314T-}" 3.14 forky sid)"
+found PYREC_PYTHON_315T 3.15t \
+    "$(free_python "${PYREC_PYTHON_315T-}" 3.15 sid forky)"
 mv "$envfile.new" "$envfile"
 
-# Debian has every version but these two.
+# Debian has every version but 3.12, and the sources of free-threaded ones.
 for version in $missing; do
     case $version in
-    3.12 | 3.13t) ;;
+    3.12 | *t) ;;
     *)
         if [ "${CI-}" = true ]; then
             echo "interpreters.sh: no Python $version, and CI=true" >&2

@@ -20,7 +20,12 @@ peers='nodejs:node npm:npm chromium:chromium xz-utils:xz
        gcc-s390x-linux-gnu:s390x-linux-gnu-gcc qemu-user:qemu-s390x
        libc6-dev-s390x-cross:/usr/s390x-linux-gnu/include/stdio.h
        dpkg-dev:dpkg-source golang-go:go valgrind:callgrind_annotate
-       libxml2-utils:xmllint'
+       libxml2-utils:xmllint uwsgi-core:uwsgi-core
+       uwsgi-plugin-python3:/usr/lib/uwsgi/plugins/python3_plugin.so
+       gunicorn:gunicorn python3-gevent:/usr/lib/python3/dist-packages/gevent
+       celery:celery uvicorn:uvicorn apache2-bin:apache2
+       libapache2-mod-wsgi-py3:/usr/lib/apache2/modules/mod_wsgi.so
+       python3-numpy:/usr/lib/python3/dist-packages/numpy'
 
 long='clang:clang debhelper:dh lintian:lintian mmdebstrap:mmdebstrap'
 
