@@ -1,6 +1,7 @@
 /*
  * verdict.h - the state of a file with checkpoints: which parts agree with each
- * other, and which samples are lost (spec/format.md 8).
+ * other, and which samples are lost (spec/format.md 7.5
+ * to 7.7).
  */
 #ifndef FORMAT_READ_VERDICT_H
 #define FORMAT_READ_VERDICT_H

@@ -305,7 +305,7 @@ class Names:
         return cursor.left()
 
     def fill(self, profile):
-        """Number all by arrival, in the stacks too; 8.4."""
+        """Number all by arrival, in the stacks too; 7.4."""
         strings = {i: n for n, i in enumerate(self.strings)}
         frames = {i: n for n, i in enumerate(self.frames)}
         file, func = len(strings), len(strings) + 1
@@ -784,7 +784,7 @@ class Decoder:
                 else:
                     self.identity.setdefault(ref, [0, *ref, 0, b""])
 
-    # --- 8: the state, and what is lost
+    # --- 7.6, 7.7: the state, and what is lost
 
     def judge(self):
         last = self.check_segments()
@@ -1048,7 +1048,7 @@ class Decoder:
                      (*values, 0.0, 0.0, 0))
         return footer, stats, begin
 
-    # --- files of CPython: 9
+    # --- files of CPython: 7.3
 
     def plain(self):
         header, profile = self.header, self.profile
@@ -1127,7 +1127,7 @@ def first_process(meta, python):
 
 
 def tell_losses(profile, gaps, last):
-    """8.3: a mark for each gap, and the counter."""
+    """7.7: a mark for each gap, and the counter."""
     gaps = [gap for gap in gaps if gap[2] or not gap[3]]
     for begin, end, samples, exact in gaps:
         text = b"%s%d samples" % (b"" if exact else b"at least ", samples)
