@@ -13,7 +13,9 @@ ROUNDS = min(3, measure.ROUNDS)  # stock takes half a minute each time
 
 # target, what stock writes that is nearest to it, the most of its time
 TARGETS = (("pstats", "pstats", 1 / 50), ("speedscope", "pstats", 1 / 25),
-           ("collapsed", "collapsed", 1 / 25), ("sqlite", "pstats", 1 / 25))
+           ("collapsed", "collapsed", 1 / 25), ("sqlite", "pstats", 1 / 25),
+           ("pprof", "pstats", 1 / 25), ("firefox", "pstats", 1 / 25),
+           ("callgrind", "pstats", 1 / 25))
 
 
 def seconds(*command):

@@ -70,7 +70,12 @@ expect "a device takes what streams" 0 \
 expect "a full disk is told" 1 "$pyconv" run.bin --to collapsed -o /dev/full
 holds "with its cause" err "No space left on device"
 holds "and the remedy" err "^pyconv: hint: make room"
-for to in sqlite speedscope; do
+for to in speedscope pstats pprof firefox chrome callgrind jsonl csv markdown \
+    svg; do
+    expect "a full disk fails $to" 1 \
+        "$pyconv" run.bin --to $to -f -o /dev/full
+done
+for to in sqlite speedscope firefox; do
     expect "a limit on files is told for $to" 1 \
         sh -c 'ulimit -f 1; exec "$0" "$1" --to $2 -o limited.$2' "$pyconv" \
         run.bin $to
