@@ -2,6 +2,7 @@
 rule forbids, almost none lost, and the truth about the depth."""
 
 import functools
+import os
 
 import live
 import rules
@@ -78,6 +79,22 @@ def almost_no_sample_of_three_threads_is_lost(python):
 @live.each_python
 def almost_no_sample_of_two_interpreters_is_lost(python):
     almost_nothing_is_astray(python, "interpreters")
+
+
+@live.each_python
+def without_rseq_a_thread_is_proven_by_the_count_of_its_runs(python):
+    os.environ["GLIBC_TUNABLES"] = "glibc.pthread.rseq=0"
+    try:
+        cell = rules.Cell(python, "chain", 1000, 2)
+    finally:
+        del os.environ["GLIBC_TUNABLES"]
+    policy = cell.database.value(
+        "SELECT value FROM meta WHERE key = 'recorder.policy'")
+    expect("without rseq" in policy, "the target has an rseq: %s", policy)
+    expect(cell.impossible == 0, "%d of %d samples cannot be: %s",
+           cell.impossible, cell.samples, cell.examples[:3])
+    expect(cell.samples - cell.unproven > 50, "only %d proven samples",
+           cell.samples - cell.unproven)
 
 
 live.run()

@@ -1,0 +1,156 @@
+/*
+ * test_sched_state.c - what the kernel says of a real thread.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "recorder/linux/sched_state.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef struct helper {
+    pthread_t thread;
+    sem_t ready, go;
+    pid_t tid;
+    int rounds;
+} helper;
+
+static void *
+run(void *argument)
+{
+    helper *h = argument;
+    h->tid = (pid_t)syscall(SYS_gettid);
+    for (int i = 0; i < h->rounds; i++) {
+        sem_post(&h->ready);
+        sem_wait(&h->go);
+    }
+    return NULL;
+}
+
+static void
+start(helper *h, int rounds)
+{
+    h->rounds = rounds;
+    sem_init(&h->ready, 0, 0);
+    sem_init(&h->go, 0, 0);
+    assert_int_equal(pthread_create(&h->thread, NULL, run, h), 0);
+    sem_wait(&h->ready);
+}
+
+static void
+finish(helper *h)
+{
+    sem_post(&h->go);
+    pthread_join(h->thread, NULL);
+    sem_destroy(&h->ready);
+    sem_destroy(&h->go);
+}
+
+/* After sem_post(&ready) it needs a moment to fall asleep. */
+static void
+wait_until_asleep(rec_sched *s, pid_t tid)
+{
+    bool ran;
+    do {
+        sched_yield();
+        assert_int_equal(rec_sched_ran(s, getpid(), tid, &ran),
+                         REC_SCHED_KNOWN);
+        assert_true(rec_sched_read(s, getpid(), tid));
+    } while (!s->asleep);
+}
+
+static void
+a_sleeper_did_not_run_until_it_is_woken(void **state)
+{
+    (void)state;
+    helper h;
+    rec_sched s;
+    bool ran;
+    start(&h, 2);
+    rec_sched_init(&s, 1000);
+    wait_until_asleep(&s, h.tid);
+    assert_int_equal(rec_sched_ran(&s, getpid(), h.tid, &ran), REC_SCHED_KNOWN);
+    assert_false(ran);
+    assert_true(s.asleep);
+    sem_post(&h.go);
+    sem_wait(&h.ready);
+    assert_int_equal(rec_sched_ran(&s, getpid(), h.tid, &ran), REC_SCHED_KNOWN);
+    assert_true(ran);
+    assert_false(s.asleep);
+    finish(&h);
+    rec_sched_release(&s);
+}
+
+static void
+a_thread_that_runs_is_not_asleep(void **state)
+{
+    (void)state;
+    rec_sched s;
+    bool ran;
+    pid_t tid = (pid_t)syscall(SYS_gettid);
+    rec_sched_init(&s, 1000);
+    assert_int_equal(rec_sched_ran(&s, getpid(), tid, &ran), REC_SCHED_KNOWN);
+    assert_true(rec_sched_read(&s, getpid(), tid));
+    assert_int_equal(s.letter, 'R');
+    assert_false(s.asleep);
+    rec_sched_release(&s);
+}
+
+static void
+a_thread_that_ended_is_gone(void **state)
+{
+    (void)state;
+    helper h;
+    rec_sched s;
+    bool ran = false;
+    start(&h, 1);
+    finish(&h);
+    rec_sched_init(&s, 1000);
+    assert_int_equal(rec_sched_ran(&s, getpid(), h.tid, &ran), REC_SCHED_GONE);
+    assert_true(ran);
+    assert_false(s.counted);
+    assert_false(rec_sched_read(&s, getpid(), h.tid));
+    rec_sched_times times;
+    assert_false(rec_sched_times_read(&s, getpid(), h.tid, &times));
+    rec_sched_release(&s);
+}
+
+static void
+times_only_grow(void **state)
+{
+    (void)state;
+    rec_sched s;
+    rec_sched_times before, after;
+    pid_t tid = (pid_t)syscall(SYS_gettid);
+    rec_sched_init(&s, 1000);
+    assert_true(rec_sched_times_read(&s, getpid(), tid, &before));
+    helper h;
+    start(&h, 1);
+    finish(&h); /* joins: a switch away from the CPU, or none */
+    assert_true(rec_sched_times_read(&s, getpid(), tid, &after));
+    assert_true(after.run_ns > 0 && after.run_ns >= before.run_ns);
+    assert_true(after.wait_ns >= before.wait_ns);
+    assert_true(after.voluntary >= before.voluntary);
+    assert_true(after.involuntary >= before.involuntary);
+    rec_sched_release(&s);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sleeper_did_not_run_until_it_is_woken),
+        cmocka_unit_test(a_thread_that_runs_is_not_asleep),
+        cmocka_unit_test(a_thread_that_ended_is_gone),
+        cmocka_unit_test(times_only_grow),
+    };
+    return cmocka_run_group_tests_name("sched_state", tests, NULL, NULL);
+}
