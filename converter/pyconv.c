@@ -57,7 +57,7 @@ handle_signals(void)
 
 /* ---- doing ---- */
 
-/* What is cut or damaged is done in part only if there is a part. */
+/* A cut or damaged input is done in part only if there is a part. */
 static int
 status_of(pr_code code, bool delivered)
 {

@@ -82,7 +82,7 @@ enum {
     PF_FOOTER_SIZE = 32
 };
 
-/* RFC 8878: what stands at the start of a zstd data and skippable frame */
+/* RFC 8878: the first bytes of a zstd data and skippable frame */
 #define PF_ZSTD_MAGIC    0xfd2fb528u /* le32 */
 #define PF_ZSTD_SKIP_MIN 0x184d2a50u /* to .. + 15 */
 

@@ -89,7 +89,7 @@ static bool
 is_spare(const q_result *result, const char *name)
 {
     bool of_source = has(result, "source");
-    if (strcmp(name, "line") == 0) /* stands behind its file */
+    if (strcmp(name, "line") == 0) /* stands after its file */
         return !of_source && has(result, "file");
     if (strcmp(name, "file") == 0)
         return of_source;

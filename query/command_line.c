@@ -21,14 +21,14 @@ static const char help[] =
     "       pyquery FILE... --sql 'SELECT ...'\n"
     "       pyquery --follow FILE [QUERY]\n"
     "\n"
-    "  pyquery run.bin                         what was recorded, in short\n"
+    "  pyquery run.bin                         an overview of the profile\n"
     "  pyquery run.db top 20 by self\n"
     "  pyquery run.bin callers of json.dumps where gil\n"
     "  pyquery mon.bin tue.bin top per profile as csv\n"
     "\n"
     "FILE is a database of 'pyconv --to sqlite', or profiles, or folders of\n"
     "profiles.  'pyquery FILE help' lists what can be asked, 'help top' what\n"
-    "goes with it, 'explain QUERY' shows the SQL behind it.\n"
+    "goes with it, 'explain QUERY' shows its SQL.\n"
     "\n"
     "  -i             ask again and again, with completion and history\n"
     "      --follow   a live view of a recording that is being made\n"
@@ -184,7 +184,7 @@ take_arguments(int argc, char **argv, q_command *c, pr_err *err)
         return PR_USAGE;
     }
     if (c->follow && files != 1)
-        return PR_FAIL(err, PR_USAGE, "--follow looks at one file");
+        return PR_FAIL(err, PR_USAGE, "--follow reads one file");
     if (argc == files)
         return PR_OK;
     if (c->sql)
@@ -193,7 +193,7 @@ take_arguments(int argc, char **argv, q_command *c, pr_err *err)
     return c->query ? PR_OK : pr_no_memory(err);
 }
 
-/* "as csv" in the query; a query that is wrong is told when it runs. */
+/* "as csv" in the query; a wrong query is reported when it runs. */
 static void
 take_format(q_command *c)
 {

@@ -372,7 +372,7 @@ check_database(q_database *database, const char *path, pr_err *err)
     return rc == PR_OK ? learn(database, err) : rc;
 }
 
-/* The first bytes of a file that can be read and is no device or pipe. */
+/* The first bytes of a file that can be read and is not a device or pipe. */
 static pr_code
 read_head(const char *path, char *head, size_t size, size_t *ret, pr_err *err)
 {
@@ -519,7 +519,7 @@ open_inputs(const q_inputs *inputs, q_database **ret, pr_err *err)
         q_close(database);
         return opened;
     }
-    /* what was had of a damaged profile keeps its message */
+    /* the rest of a damaged profile keeps its message */
     pr_err *later = opened == PR_OK ? err : NULL;
     pr_code rc = guard(database, later);
     if (rc == PR_OK)

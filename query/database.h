@@ -26,7 +26,7 @@ struct q_database {
     volatile bool interrupted;
 };
 
-/* SQLite's own steps between two looks at the limit. */
+/* SQLite's own steps between two checks of the limit. */
 #define Q_STEPS_PER_TICK 100000
 
 /* A new question: its steps count from here. */

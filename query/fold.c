@@ -21,7 +21,7 @@ plus(q_amount *sum, const q_amount *more)
 
 /* ---- samples ---- */
 
-/* F1: what ran is a part of all, and the sum of all fits. */
+/* F1: the samples that ran are a part of all, and the sum of all fits. */
 static bool
 add_checked(q_amount *sum, const q_amount *more)
 {
@@ -671,8 +671,8 @@ find_children(const place *places, size_t n, uint32_t parent)
     return low;
 }
 
-/* A group has no more samples than the one it stands on: what is left out
- * takes only the like with it. */
+/* A group has no more samples than the one it stands on: a group that is
+ * left out has only such groups on it. */
 static size_t
 list_places(const q_groups *groups, int64_t least_n, place *places)
 {

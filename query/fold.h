@@ -54,7 +54,7 @@ pr_code q_samples_read_runs(q_database *database, sqlite3_stmt *stmt,
                             int64_t width, q_samples *ret, pr_err *err);
 void q_samples_release(q_samples *samples);
 
-/* What is known of a node before the fold. */
+/* The facts about a node before the fold. */
 typedef struct q_node {
     int64_t id, last;
     int64_t a, b;  /* its key */

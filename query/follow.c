@@ -1,6 +1,6 @@
 /*
- * follow.c - the file is converted again when it grew: what has been recorded
- * so far is a profile that was cut short.
+ * follow.c - the file is converted again when it grew: the recording so
+ * far is a profile that was cut short.
  */
 #include "query/follow.h"
 

@@ -6,7 +6,7 @@
 
 #include <pyrec/query.h>
 
-/* Until the user quits.  `query` NULL: what ran most. */
+/* Until the user quits.  `query` NULL: the functions that ran most. */
 pr_code q_follow(const char *path, const char *query, pr_err *err);
 
 #endif

@@ -469,7 +469,7 @@ q_write_markdown(const char *name, FILE *out, pr_err *err)
     return done ? PR_OK : pr_no_memory(err);
 }
 
-/* What was asked of how much, in one line; how true it is, in another. */
+/* The question and its samples in one line; how true they are in another. */
 static void
 write_basis(const q_basis *b, FILE *out)
 {

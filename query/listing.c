@@ -27,7 +27,7 @@ typedef struct source_file {
     size_t len;
 } source_file;
 
-/* Whatever fails: then there is no text. */
+/* If anything fails, there is no text. */
 static source_file
 read_source(const char *path)
 {

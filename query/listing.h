@@ -16,7 +16,7 @@ pr_code q_listing_fill(q_database *database, const char *table,
                        const char *condition, const q_groups *groups,
                        pr_err *err);
 
-/* Tell each stack of the tree that samples ended in. */
+/* Call with each stack of the tree that samples ended in. */
 pr_code q_listing_stacks(q_database *database, const q_groups *groups,
                          q_stack_fn tell, void *context, pr_err *err);
 

@@ -29,7 +29,7 @@ static const reading thread_readings[] = {
     {"name GLOB %Q", true},
 };
 
-/* How functions are told apart, the shortest first. */
+/* Labels that distinguish functions, the shortest first. */
 static const char *const labels[] = {
     "base || ':' || qualname",
     "path || ':' || qualname",
@@ -103,7 +103,7 @@ fail_ambiguous(q_database *database, const q_name *name, const char *condition,
     return rc;
 }
 
-/* What a reading matched: how many, and how many each label tells apart. */
+/* What a reading matched: how many, and how many each label distinguishes. */
 typedef struct matches {
     int64_t n;
     int64_t distinct[N_LABELS];
@@ -132,8 +132,8 @@ count_functions(q_database *database, const char *condition, matches *ret,
     return rc;
 }
 
-/* PR_END: this reading matches nothing.  Functions that no label tells apart
- * are meant together. */
+/* PR_END: this reading matches nothing.  Functions that no label
+ * distinguishes are meant together. */
 static pr_code
 try_reading(q_database *database, const q_name *name, const reading *r,
             const char *condition, bool together, pr_err *err)

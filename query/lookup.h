@@ -10,7 +10,7 @@
 
 /* The name as a condition of SQL over `function JOIN file`; the caller frees
  * it with sqlite3_free().  PR_NAME if it means nothing or several things that
- * a longer name would tell apart; the hint lists them. */
+ * a longer name would distinguish; the hint lists them. */
 pr_code q_find_functions(q_database *database, const q_name *name, char **ret,
                          pr_err *err);
 

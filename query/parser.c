@@ -469,7 +469,7 @@ clauses_of(const q_verb_info *v)
     return v->clauses | Q_CLAUSE_AS;
 }
 
-/* What may stand here: the clauses the verb takes and has not had. */
+/* Words that may stand here: the clauses the verb takes and has not had. */
 static pr_code
 no_clause(const parser *p, const q_verb_info *v, pr_err *err)
 {

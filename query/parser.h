@@ -71,7 +71,7 @@ typedef enum q_format {
     Q_SVG
 } q_format;
 
-/* Which samples are looked at; several: all must hold. */
+/* Which samples are asked about; several: all must hold. */
 enum {
     Q_WHERE_GIL = 1,
     Q_WHERE_CPU = 2,

@@ -1,5 +1,5 @@
 /*
- * paths.h - paths, as short as they can be told apart.
+ * paths.h - paths, as short as they remain different.
  */
 #ifndef QUERY_PATHS_H
 #define QUERY_PATHS_H
@@ -17,8 +17,8 @@ typedef struct q_paths {
 
 bool q_paths_add(q_paths *paths, const char *path, size_t len);
 
-/* After the last one was added: the least number of folders that tells each
- * path from all others. */
+/* After the last one was added: the least number of folders by which each
+ * path differs from all others. */
 void q_paths_shorten(q_paths *paths);
 const char *q_paths_short(const q_paths *paths, const char *path);
 void q_paths_release(q_paths *paths);

@@ -350,7 +350,7 @@ plan_waits(q_database *database, const q_query *query, q_plan *plan,
     q_query states = *query;
     if (query->split != Q_WHOLE)
         return PR_FAIL_AT(err, PR_USAGE, query->split_at,
-                          "'waits' has its own parts: what was waited for");
+                          "'waits' has its own parts: the things waited for");
     states.split = Q_PER_STATUS;
     states.unit = Q_FUNCTION;
     pr_code rc = make_fold(database, &states, Q_FOLD_UNITS, plan, err);

@@ -4,8 +4,8 @@
  * Most questions take four statements and a fold between them: the samples
  * they are about, by node; the functions with their keys; the nodes; and,
  * over the table that the fold fills, the answer.  The texts hold all values
- * and run as they are in any SQLite, which is what "explain" shows.  What is
- * asked most, of whole profiles, has its sums in the database.
+ * and run as they are in any SQLite, which is what "explain" shows.  The
+ * commonest questions, of whole profiles, have their sums in the database.
  */
 #ifndef QUERY_PLAN_H
 #define QUERY_PLAN_H

@@ -94,7 +94,7 @@ open_pager(const q_command *c)
         return NULL;
     if (!pager || !pager[0])
         pager = "less -FRX";
-    signal(SIGPIPE, SIG_IGN); /* who leaves the pager has read enough */
+    signal(SIGPIPE, SIG_IGN); /* the reader may leave the pager */
     fflush(stdout);
     return popen(pager, "w");
 }
@@ -209,7 +209,7 @@ run_follow(const q_command *c)
     return pr_exit_status(rc);
 }
 
-/* What is cut or damaged is done in part only if there is an answer. */
+/* A cut or damaged input is done in part only if there is an answer. */
 static int
 status_of_failure(pr_code code)
 {

@@ -362,8 +362,8 @@ typedef struct moment {
     bool on_clock;
 } moment;
 
-/* What is no time of day of any recording counts from the start: "0:01:30",
- * and "1:30" as minutes and seconds. */
+/* A time that no recording has as its time of day counts from the start:
+ * "0:01:30", and "1:30" as minutes and seconds. */
 static pr_code
 resolve_clock(q_database *database, q_time time, moment *ret, pr_err *err)
 {

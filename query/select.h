@@ -9,7 +9,7 @@
 #include "query/database.h"
 #include "query/parser.h"
 
-/* Are all samples of whole profiles looked at, and all frames shown?  Then the
+/* Are all samples of whole profiles asked about, and all frames shown?  Then the
  * stored totals have the answer. */
 bool q_select_is_whole(const q_query *query);
 

@@ -15,8 +15,7 @@
 
 static const q_verb_info verbs[] = {
     {"summary", Q_SUMMARY, Q_FUNCTION, Q_BY_DEFAULT, 0, NULL, false, 0,
-     "what was recorded, how far to trust it, and what it shows first",
-     "summary"},
+     "the profile, how far to trust it, and its main functions", "summary"},
     {"top", Q_TOP, Q_FUNCTION, Q_BY_DEFAULT, 20, NULL, false,
      BY | PER | IN | FRAMES, "functions by the time they took",
      "top 20 by self"},
@@ -60,7 +59,7 @@ static const q_verb_info verbs[] = {
      BY | PER | SAMPLES, "asyncio tasks: how long each ran and waited",
      "tasks 10"},
     {"threads", Q_THREADS, Q_FUNCTION, Q_BY_DEFAULT, 0, NULL, false, SAMPLES,
-     "threads: who computes, who waits for what", "threads"},
+     "threads: which compute, and which wait for what", "threads"},
     {"processes", Q_PROCESSES, Q_FUNCTION, Q_BY_DEFAULT, 0, NULL, false,
      SAMPLES, "the same by process", "processes"},
     {"profiles", Q_PROFILES, Q_FUNCTION, Q_BY_DEFAULT, 0, NULL, false, 0,

@@ -25,7 +25,7 @@ void conv_marshal_dict_end(conv_marshal *marshal);
 uint32_t conv_marshal_tuple(conv_marshal *marshal, uint8_t n, bool referred);
 void conv_marshal_ref(conv_marshal *marshal, uint32_t ref);
 /* surrogates: keep lone ones, as Python's str does.  Otherwise, and for all
- * else that is no UTF-8, U+FFFD. */
+ * else that is not UTF-8, U+FFFD. */
 void conv_marshal_string(conv_marshal *marshal, const char *at, size_t len,
                          bool surrogates);
 void conv_marshal_u64(conv_marshal *marshal, uint64_t value);

@@ -35,7 +35,7 @@ struct conv_outfile {
 typedef enum target_kind { TARGET_NEW, TARGET_FILE, TARGET_STREAM } target_kind;
 
 /* The descriptor that "-" or a link such as /dev/stdout stands for; -1: it is
- * another file.  Whatever is open there is written to, never replaced. */
+ * another file.  A file that is open there is written to, never replaced. */
 static int
 descriptor_of(const char *path)
 {

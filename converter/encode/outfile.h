@@ -3,8 +3,8 @@
  *
  * A regular file has no name until commit, or, where the file system wants
  * one and where others write it by path, a temporary one beside its final one:
- * that is all that a killed process may leave.  What cannot be replaced
- * (stdout, a pipe, a device) is written as it comes.
+ * that is all that a killed process may leave.  An output that cannot be
+ * replaced (stdout, a pipe, a device) is written as it comes.
  */
 #ifndef CONVERTER_ENCODE_OUTFILE_H
 #define CONVERTER_ENCODE_OUTFILE_H
@@ -18,7 +18,7 @@ typedef struct conv_outfile conv_outfile;
 
 /* `path` "-" is stdout.  whole: the output is made by path, not by
  * conv_out_write(), so it must be a regular file (PR_USAGE if not).
- * unfinished (may be NULL) is told a temporary name before it is made.
+ * unfinished (may be NULL) gets a temporary name before the file is made.
  * mode: the permissions of a new file, from which the umask is taken.
  * PR_EXISTS unless force; PR_IO. */
 pr_code conv_out_open(const char *path, bool force, bool whole, unsigned mode,
@@ -32,7 +32,7 @@ pr_code conv_out_compress(conv_outfile *out, int jobs, pr_err *err);
 /* The temporary name, for those that write by path. */
 const char *conv_out_path(const conv_outfile *out);
 
-/* Buffered.  The first failure sticks and is told by commit. */
+/* Buffered.  The first failure sticks, and commit returns it. */
 void conv_out_write(conv_outfile *out, const void *bytes, size_t len);
 void conv_out_puts(conv_outfile *out, const char *string);
 /* False once a write has failed: a long output can stop early. */

@@ -3,8 +3,8 @@
  *
  * Of a stack deeper than the limit the outermost half and the innermost half
  * stay, around one frame that stands for the rest.  That frame and its two
- * names come first of all, so ids behind the filter are the ids in front of it
- * and a constant.
+ * names come first of all, so an id after the filter is the id before it and
+ * a constant.
  */
 #include "converter/filter/stages.h"
 
@@ -15,7 +15,7 @@
 enum { OWN_STRINGS = 2, OWN_FRAMES = 1 };
 
 typedef struct thread_stack {
-    pr_list frames; /* as told, outermost first */
+    pr_list frames; /* as they came, outermost first */
     bool cut;       /* the last delta was too deep */
     size_t depth;   /* of the last delta that was passed on */
 } thread_stack;

@@ -37,7 +37,7 @@ base_of(pr_bytes path)
     return (pr_bytes){path.at + i, path.len - i};
 }
 
-/* The qualified name itself, or its end behind a dot. */
+/* The qualified name itself, or its end after a dot. */
 static bool
 is_name(pr_bytes name, pr_bytes wanted)
 {

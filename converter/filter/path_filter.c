@@ -3,7 +3,7 @@
  *
  * A string may be the name of a file for one frame and of a function for
  * another, so a changed name is a string of its own: the ids of strings
- * behind it are others than in front.
+ * after the filter are others than before it.
  */
 #include "converter/filter/stages.h"
 
@@ -19,7 +19,7 @@ typedef struct path_filter {
     size_t n_text, cap_text;
     size_t *end; /* [n] */
     size_t n, cap;
-    pr_list told;  /* [string] its id behind the filter */
+    pr_list told;  /* [string] its id after the filter */
     pr_list files; /* [string] that of the changed name, + 1; 0: unknown */
     uint32_t n_told;
     char *name; /* scratch */

@@ -19,7 +19,7 @@ pr_code conv_paths_expand(const char *first, const char *const *input, size_t n,
                           conv_paths *ret, pr_err *err);
 void conv_paths_release(conv_paths *paths);
 
-/* The permissions that all of them have: what was made of them may have no
+/* The permissions that all of them have: an output of them may have no
  * more.  A file that cannot be asked counts as private. */
 unsigned conv_paths_mode(const conv_paths *paths);
 

@@ -52,7 +52,7 @@ struct conv_merge {
     counter *counters; /* [counts.n] */
     size_t cap_counters;
     pr_strings meta_keys;
-    pr_list meta_input; /* who told it first */
+    pr_list meta_input; /* the input that had it first */
     pr_list string_map, frame_map, process_map, thread_map; /* of this input */
     pr_list push;                                           /* scratch */
     uint64_t *time;
@@ -70,7 +70,8 @@ merge_of(pr_sink *sink)
 static pr_code
 broken_producer(pr_err *err)
 {
-    return PR_FAIL(err, PR_INTERNAL, "a name, frame or thread was not told");
+    return PR_FAIL(err, PR_INTERNAL,
+                   "a name, frame or thread was used before it was sent");
 }
 
 /* In the time of the first input. */

@@ -21,9 +21,10 @@ pr_code conv_merge_new(pr_sink *next, bool several, bool one_namespace,
                        conv_merge **ret, pr_err *err);
 pr_sink *conv_merge_sink(conv_merge *merge);
 
-/* Before an input comes: its time 0 on the common clock, the number of its
- * process, and whether its processes are other ones whatever their pids.  PR_INCOMPARABLE comes from telling it: another
- * mode, or samples of one thread that overlap in time. */
+/* Before an input is replayed: its time 0 on the common clock, the number of
+ * its process, and whether its processes are other ones whatever their pids.
+ * PR_INCOMPARABLE comes from its replay: another mode, or samples of one
+ * thread that overlap in time. */
 void conv_merge_next(conv_merge *merge, uint64_t shift_us, uint32_t process,
                      bool apart);
 

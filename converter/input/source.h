@@ -28,7 +28,7 @@ void conv_sources_free(conv_sources *sources); /* takes NULL */
 /* PR_NEWER if one of them asks that a newer version rewrites it. */
 pr_code conv_sources_check_rewrite(const conv_sources *sources, pr_err *err);
 
-/* Tell all to the sink and end it: finished with PR_OK, or with PR_CUT or
+/* Replay all into the sink and end it: finished with PR_OK, or with PR_CUT or
  * PR_DAMAGED if some is missing; aborted with any other code.
  * one_namespace: see merge.h. */
 pr_code conv_sources_feed(conv_sources *sources, const conv_opts *opts,

@@ -183,7 +183,7 @@ is_delivered(pr_code rc)
     return rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED;
 }
 
-/* A range without a sample is no success, as a filter without one is none. */
+/* A range or a filter without a sample is not a success. */
 static pr_code
 feed(conv_sources *sources, const conv_opts *opts, pr_sink *sink,
      bool one_namespace, pr_err *err)

@@ -14,7 +14,7 @@ const char *conv_count_name(uint32_t kind);
 /* The name of a mark ("gap"); "mark" for kinds without one. */
 const char *conv_mark_name(uint32_t kind);
 
-/* What was captured besides Python frames, separated by spaces. */
+/* The kinds of frames besides those of Python, separated by spaces. */
 enum { CONV_CAPTURE_MAX = 64 };
 void conv_capture_names(char text[CONV_CAPTURE_MAX], uint32_t capture);
 

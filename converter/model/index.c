@@ -282,7 +282,7 @@ include_below(const conv_index *index, conv_total *total)
 
 /* Working space of one build: values and units by position. */
 typedef struct scratch {
-    conv_total *self, *below; /* what ends there; there or below */
+    conv_total *self, *below; /* samples that end there; there or below */
     uint32_t *unit;
     uint8_t *mark;
 } scratch;

@@ -35,7 +35,7 @@ typedef struct conv_total {
     uint64_t n, weight_us;
 } conv_total;
 
-/* What is added up: functions, frames, or what a table makes of frames. */
+/* The unit of the sums: functions, frames, or one that a table makes. */
 typedef enum conv_unit { CONV_UNIT_FUNCTION, CONV_UNIT_FRAME } conv_unit;
 
 typedef struct conv_units {

@@ -23,7 +23,7 @@ void conv_label_thread(pr_buffer *text, pr_quote rule, const conv_model *model,
 void conv_label_process(pr_buffer *text, pr_quote rule, const conv_model *model,
                         uint32_t process);
 
-/* A thread, behind its process and the separator if the profile has several
+/* A thread, after its process and the separator if the profile has several
  * processes. */
 void conv_label_owner(pr_buffer *text, pr_quote rule, const conv_model *model,
                       uint32_t thread, const char *separator);

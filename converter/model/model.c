@@ -44,7 +44,7 @@ model_of(pr_sink *sink)
 static pr_code
 broken_producer(const char *what, pr_err *err)
 {
-    return PR_FAIL(err, PR_INTERNAL, "%s was not told", what);
+    return PR_FAIL(err, PR_INTERNAL, "%s was used before it was sent", what);
 }
 
 /* ---- names ---- */
@@ -55,7 +55,7 @@ model_start(pr_sink *sink, const pr_start *start, pr_err *err)
     (void)err;
     conv_model *model = model_of(sink);
     model->start = *start;
-    /* what is filtered out while recording leaves gaps that are no time */
+    /* samples that the recorder left out make gaps that do not stand for time */
     if (model->opts.time == CONV_TIME_REAL &&
         (start->mode == PR_MODE_CPU || start->mode == PR_MODE_GIL ||
          start->mode == PR_MODE_EXCEPTION))
@@ -117,7 +117,7 @@ add_function(conv_model *model, const conv_function *function, int32_t line,
     return PR_OK;
 }
 
-/* What is left of a frame at the model's level. */
+/* The part of a frame that the model's level keeps. */
 static conv_frame
 frame_at_level(const conv_model *model, const pr_frame *frame,
                uint32_t function)
@@ -336,7 +336,7 @@ child_of(conv_model *model, uint32_t parent, uint32_t frame, uint32_t *ret,
     return add_node(model, key, ret, err);
 }
 
-/* What is kept was used before. */
+/* Frames that are kept were used before. */
 static pr_code
 note_used(conv_model *model, const pr_delta *delta, pr_err *err)
 {
@@ -626,7 +626,7 @@ conv_cursor_next(conv_cursor *cursor, conv_model_run *ret)
     return true;
 }
 
-/* ---- what is told besides ---- */
+/* ---- other records ---- */
 
 static pr_code
 model_count(pr_sink *sink, const pr_count *count, pr_err *err)
@@ -754,7 +754,7 @@ free_input(conv_model *model)
     free(input->threads);
     free(input->used);
     free(input->rates);
-    free(model->slot); /* nobody looks for nodes any more */
+    free(model->slot); /* nodes are complete */
     model->slot = NULL;
     pr_list_release(&input->strings);
     pr_list_release(&input->frames);

@@ -2,7 +2,7 @@
  * stack_order.c - ranks by sorting parts once and siblings by numbers.
  *
  * A part that ends a line compares as itself; one that is followed by others
- * compares as itself with ';' behind ("f:1" < "f:12", but "f:12;g" < "f:1;g").
+ * compares as itself with ';' after it ("f:1" < "f:12", but "f:12;g" < "f:1;g").
  * So each part has two keys, and each node up to two places among its
  * siblings: that of its own line and that of the lines below it.
  */
@@ -98,7 +98,7 @@ compare_parts(const void *a_key, const void *b_key)
     int order = n ? memcmp(x.at, y.at, n) : 0;
     if (order != 0)
         return order;
-    /* what stands at place n: a byte of the longer one, ';', or the end */
+    /* the byte at place n: one of the longer part, ';', or the end */
     int p = n < x.len ? (unsigned char)x.at[n] : a->inner ? ';' : -1;
     int q = n < y.len ? (unsigned char)y.at[n] : b->inner ? ';' : -1;
     return (p > q) - (p < q);

@@ -96,7 +96,7 @@ put_element(conv_outfile *out, const char *name, const conv_page_asset *asset)
     conv_out_puts(out, ">\n");
 }
 
-/* The data is no script: its type is unknown to browsers (HTML, 4.12.1). */
+/* The data is not a script: its type is unknown to browsers (HTML, 4.12.1). */
 static void
 put_scripts(conv_outfile *out, const uint8_t *data, size_t len)
 {

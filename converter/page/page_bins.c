@@ -93,7 +93,7 @@ bin_at(const walk *w, uint64_t time_us)
     return bin < w->bins.n_bins ? (uint32_t)bin : w->bins.n_bins - 1;
 }
 
-/* The part of a span up to `end_us`; what was put before is in *put. */
+/* The part of a span up to `end_us`; the part before it is in *put. */
 static pr_code
 put_part(walk *w, const page_span *span, uint64_t end_us, page_span *put,
          uint32_t bin, pr_err *err)

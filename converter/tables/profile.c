@@ -1,6 +1,6 @@
 /*
- * profile.c - profile, label, meta, process, thread, loss: who was recorded,
- * and how truthfully.
+ * profile.c - profile, label, meta, process, thread, loss: the recorded
+ * program, and how truthful its samples are.
  */
 #include "converter/tables/entry.h"
 

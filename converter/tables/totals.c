@@ -2,8 +2,8 @@
  * totals.c - node_self, function_total, edge_total: the answers to the
  * commonest questions, of all samples of a profile.
  *
- * One walk over the tree in pre-order: what ends at or below a node is known
- * when the walk leaves it, so a path of sums is all that is kept.
+ * One walk over the tree in pre-order: the samples that end at or below a node
+ * are known when the walk leaves it, so a path of sums is all that is kept.
  */
 #include "converter/tables/entry.h"
 

@@ -1,9 +1,9 @@
 /*
  * chrome.c - trace events (Trace Event Format, the JSON object form).
  *
- * A stack that stays on a thread from sample to sample is a slice; so slices
- * are no calls: two calls between two samples look like one, and a note in
- * the file says so.  Time that no sample stands for is no slice.
+ * A stack that stays on a thread from sample to sample is a slice; so a slice
+ * is not a call: two calls between two samples make one slice, and a note in
+ * the file says so.  Time that no sample stands for has no slice.
  */
 #include "converter/encode/json.h"
 #include "converter/model/enum_names.h"

@@ -46,7 +46,7 @@ typedef struct collapse {
     const conv_model *model;
     bool stock;
     conv_stack_order lines;
-    pr_list parts;      /* of all frames, one behind the other */
+    pr_list parts;      /* of all frames, one after the other */
     pr_list first_part; /* [frame + 1] in `parts` */
     pr_list line;       /* [node] */
     pr_buffer names;    /* of the threads */
@@ -245,7 +245,7 @@ line_nodes(collapse *c, pr_err *err)
 
 /* ---- threads ---- */
 
-/* As lines: what comes behind the text is ';'. */
+/* As lines: ';' follows the text. */
 static int
 compare_groups(const void *a_group, const void *b_group)
 {

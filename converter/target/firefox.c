@@ -6,7 +6,7 @@
  * Each thread has its own tables of stacks, frames and functions, with those
  * that it uses.  A sample carries its weight in milliseconds.  More than
  * SAMPLES_MAX samples are thinned to fewer per run, at least one, which then
- * weigh more.  Markers tell when a thread held the GIL, waited for it, was on
+ * weigh more.  Markers show when a thread held the GIL, waited for it, was on
  * a CPU or had an exception, as far as the file knows.
  */
 #include "converter/encode/json.h"
@@ -455,8 +455,8 @@ written_of(const gecko *g, uint64_t n)
     return part ? part : 1;
 }
 
-/* One column of the samples: what stands for the time before a span that no
- * sample stands for, and what for the i-th of n parts of the span. */
+/* One column of the samples: its value for time that no sample stands for, and
+ * for the i-th of n parts of a span. */
 typedef struct column {
     void (*gap)(gecko *g, uint64_t at_us);
     void (*part)(gecko *g, const conv_span *span, uint64_t i, uint64_t n);

@@ -1,6 +1,6 @@
 /*
- * markdown.c - a summary for a page of a CI system or a merge request: what
- * was recorded, the functions by their own and by all time, the threads.
+ * markdown.c - a summary for a page of a CI system or a merge request: the
+ * profile, the functions by their own and by all time, the threads.
  *
  * GitHub Flavored Markdown.  It stays far below the 65,536 bytes that a
  * comment may have: names are cut at TEXT_MAX bytes, tables at their

@@ -208,7 +208,7 @@ put_head(proto *p)
         put_comment(p);
 }
 
-/* pprof looks for symbols in what a mapping does not promise to have. */
+/* pprof searches for symbols that a mapping does not promise to have. */
 static void
 put_mapping(proto *p)
 {

@@ -3,7 +3,7 @@
  *
  * No scripts and no style sheet, so that a mail or an artifact of a CI system
  * shows it; a <title> on each frame is the tooltip.  The widest children come
- * first.  What is narrower than NARROWEST is left blank, inside of a frame
+ * first.  A frame narrower than NARROWEST is left blank, inside of one
  * that has its full width: so all that is drawn is to scale.
  */
 #include "converter/model/index.h"

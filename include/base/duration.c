@@ -60,7 +60,7 @@ read_whole(cursor *c, uint64_t *ret)
     return true;
 }
 
-/* The digits after a point, in thousand millionths; what is smaller counts
+/* The digits after a point, in thousand millionths; smaller ones count
  * nothing. */
 static uint64_t
 read_decimals(cursor *c)

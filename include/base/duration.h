@@ -13,7 +13,7 @@
 
 /* A number of seconds, or one with a unit: ns, us, ms, s or sec, m or min, h, d
  * (upper or lower case); or MM:SS or HH:MM:SS, of which the seconds may have decimals.
- * Nanoseconds; what is below one is rounded.  False: at[0 .. len-1] is not a
+ * In nanoseconds, rounded.  False: at[0 .. len-1] is not a
  * duration as a whole, or more than 2^64-1 ns (584 years); *ret_ns is as
  * before. */
 bool pr_duration_parse(const char *at, size_t len, uint64_t *ret_ns);

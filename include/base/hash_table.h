@@ -19,7 +19,7 @@ typedef struct pr_table {
 
 #define PR_TABLE_NONE UINT32_MAX
 
-/* same(context, value): is the key of `value` the one looked for? */
+/* same(context, value): is the key of `value` the wanted one? */
 typedef bool (*pr_table_same)(const void *context, uint32_t value);
 
 uint32_t pr_table_find(const pr_table *table, uint64_t hash, pr_table_same same,

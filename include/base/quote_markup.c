@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What stands for an ASCII character; NULL: itself. */
+/* The text in place of an ASCII character; NULL: itself. */
 typedef const char *(*entity)(char c);
 
 static void

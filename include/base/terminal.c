@@ -47,7 +47,7 @@ pr_is_shown(uint32_t point)
     return low == sizeof hidden / sizeof *hidden || point < hidden[low].first;
 }
 
-/* What stands for the character c at `at`; its length. */
+/* The text in place of the character c, into `at`; its length. */
 static size_t
 escape(pr_char c, const char *at, char to[ESCAPE])
 {

@@ -26,8 +26,9 @@ typedef enum conv_level {
     CONV_LEVEL_LINE = 2
 } conv_level;
 
-/* Told the name of an output that is being made, and NULL once there is none:
- * who is killed meanwhile can remove it.  `tell` NULL: nobody is told. */
+/* Gets the name of an output that is being made, and NULL once there is none,
+ * so that a program that is ended by a signal can remove it.  The function may
+ * be NULL. */
 typedef struct conv_unfinished {
     void (*tell)(void *context, const char *path);
     void *context;
@@ -62,8 +63,8 @@ typedef struct conv_filters {
     int hide_native;             /* 1: leave <native> frames out */
 } conv_filters;
 
-/* Metadata of a profile that filters took samples from: its gaps are no time,
- * so conversions of it take the nominal time. */
+/* Metadata of a profile that filters took samples from: its gaps do not stand
+ * for time, so conversions of it take the nominal time. */
 #define CONV_META_FILTERED "filtered"
 
 typedef struct conv_opts {
@@ -108,7 +109,7 @@ const conv_target_info *conv_target_of_output(const char *path);
 
 /* What the conversion did, for the summary. */
 typedef struct conv_report {
-    uint64_t samples;       /* told */
+    uint64_t samples;       /* in the output */
     uint64_t names_changed; /* escaped or cut to fit the target */
     uint64_t unobserved_us; /* time no sample stands for */
     int tasks_nominal;      /* 1: nominal in place of real time, because
@@ -121,7 +122,7 @@ typedef struct conv_report {
 /* Convert n files (more than one: merged, of one process or one command) to
  * the target's output at `output`, "-" for stdout where the target streams.
  * The output appears whole or not at all.  PR_OK; PR_CUT or PR_DAMAGED (err
- * says what is missing) after delivering what could be had, or without an
+ * says what is missing) after delivering the rest, or without an
  * output if that is nothing; PR_EXISTS; PR_USAGE for an unknown target; or why
  * it failed.  *ret (may be NULL) is set in any case. */
 pr_code conv_run(const char *const *input, size_t n, const char *target,

@@ -36,7 +36,7 @@ enum {
     PR_MAIN_THREAD = 32
 };
 
-/* What was sampled: CPython 3.15.2 PROFILING_MODE_* */
+/* The kind of time that was sampled: CPython 3.15.2 PROFILING_MODE_* */
 typedef enum pr_mode {
     PR_MODE_WALL = 0,
     PR_MODE_CPU = 1,
@@ -46,7 +46,7 @@ typedef enum pr_mode {
     PR_MODE_UNKNOWN = 255
 } pr_mode;
 
-/* What was captured: the bits of the header's last word (spec/format.md 4.1).
+/* The kinds of frames that were captured: the bits of the header's last word (spec/format.md 4.1).
  * PR_CAPTURE_KNOWN says that the others are known. */
 enum {
     PR_CAPTURE_KNOWN = 0x008,
@@ -172,7 +172,7 @@ typedef struct pr_rate {
 #define PR_COUNT_MAP(X)                                                        \
     X(PROVEN, 0, "proven")            /* the thread provably stood still */    \
     X(SLEEPING, 1, "sleeping")        /* provably asleep or unchanged */       \
-    X(UNPROVEN, 2, "unproven")        /* validated, not proven */              \
+    X(UNPROVEN, 2, "unproven")        /* validated only */                     \
     X(STOPPED, 3, "stopped")          /* the target was stopped */             \
     X(LOST_TORN, 8, "lost_torn")      /* inconsistent after all retries */     \
     X(LOST_MOVED, 9, "lost_moved")    /* the target kept changing CPU */       \

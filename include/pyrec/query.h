@@ -26,7 +26,7 @@ typedef struct q_value {
 /* Open a database of schema.h, read-only, or a profile file, which is
  * converted into memory; or several profiles, or folders of them, each a
  * profile of its own.  PR_FOREIGN for anything else, PR_NEWER for a schema of
- * another version; PR_CUT or PR_DAMAGED with *ret set: a part was had. */
+ * another version; PR_CUT or PR_DAMAGED with *ret set: a part was read. */
 pr_code q_open(const char *path, q_database **ret, pr_err *err);
 pr_code q_open_all(const char *const *path, size_t n, q_database **ret,
                    pr_err *err);
@@ -36,7 +36,7 @@ void q_close(q_database *database); /* takes NULL */
  * PR_LIMIT. */
 void q_interrupt(q_database *database);
 
-/* summary tells all that the recorders noted, too. */
+/* summary also lists all that the recorders noted. */
 void q_tell_all(q_database *database, int all);
 
 /* Run a query text ("top 20 by self").  PR_USAGE with the column of the fault
@@ -51,8 +51,8 @@ pr_code q_run_sql(q_database *database, const char *sql, q_result **ret,
 
 /* What an answer rests on.  A count that the profile does not know is -1. */
 typedef struct q_basis {
-    int64_t samples, all_samples; /* looked at; in the database */
-    double seconds;               /* what those looked at stand for; < 0: the
+    int64_t samples, all_samples; /* asked about; in the database */
+    double seconds;               /* that these samples stand for; < 0: the
                                    * question is not about samples */
     int64_t ran;                  /* of them: held the GIL or were on a CPU */
     int64_t proven, unproven, lost;
@@ -67,7 +67,7 @@ const char *q_result_name(const q_result *result, size_t column);
 const char *q_result_title(const q_result *result);
 
 /* The stacks of the samples that a query is about, whatever its verb, as the
- * tree of their functions: each call tells one stack that samples ended in,
+ * tree of their functions: each call gets one stack that samples ended in,
  * names from the outermost in. */
 typedef void (*q_stack_fn)(void *context, const char *const *name,
                            const char *const *file, size_t depth,

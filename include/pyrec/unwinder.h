@@ -123,8 +123,8 @@ pr_code rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts,
  * rec_unwinder_emit_counts() first.  Takes NULL. */
 void rec_unwinder_free(rec_unwinder *unwinder);
 
-/* The present program of the process: an exec changes what is behind the
- * pointer. */
+/* The present program of the process: an exec changes the struct that
+ * the pointer points to. */
 const rec_target *rec_unwinder_target(const rec_unwinder *unwinder);
 
 /* CLOCK_MONOTONIC at time 0 of the samples. */

@@ -36,7 +36,7 @@ typedef struct screen {
     char message[300]; /* why there is no answer */
     int first;         /* line shown at the top */
     bool paused, help;
-    double next; /* when to look again */
+    double next; /* the time of the next check */
 } screen;
 
 static volatile sig_atomic_t interrupted;

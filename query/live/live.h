@@ -18,7 +18,7 @@ typedef struct q_news {
 
 typedef struct q_live_source {
     void *context;
-    /* Look whether the recording grew.  Fails only if it cannot be had. */
+    /* Check whether the recording grew.  Fails only if it cannot be read. */
     pr_code (*renew)(void *context, q_news *ret, pr_err *err);
     /* The answer as a table of at most `width` cells; the caller frees. */
     pr_code (*answer)(void *context, const char *query, size_t width,

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Told each candidate for the word at the end of a line. */
+/* Gets each candidate for the word at the end of a line. */
 typedef void (*q_talk_candidate)(void *list, const char *word);
 
 typedef struct q_talk_source {

@@ -17,7 +17,8 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
 PLACES = ("README.md", ".github", "Makefile", "spec/architecture.md",
           "spec/man", "spec/sampling.md", "tests/bench", "tests/cli",
           "tests/demo", "tests/fuzz", "tests/lint", "tests/live", "tests/peers",
-          "tests/run", "tests/setup", "tests/targets")
+          "tests/run", "tests/setup", "tests/targets", "converter", "query",
+          "include")
 # The list of kinds itself, and names that are data.
 SKIPPED = ("tests/lint/words.py", "tests/targets/names.py", "tests/cases/",
            "spec/vectors/")
