@@ -9,6 +9,7 @@
 #include <base/hash.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,30 @@ no_process(pid_t pid, pr_err *err)
     return PR_FAIL(err, PR_NO_PROCESS, "there is no process %d", (int)pid);
 }
 
+/* /proc shows nothing of it, by `error`: because there is no such process, or
+ * for a reason that has nothing to do with it. */
+static pr_code
+explain_absent(pid_t pid, int error, pr_err *err)
+{
+    if (error == EMFILE || error == ENFILE) {
+        PR_FAIL_SYS(err, PR_IO, error, "cannot read /proc of process %d",
+                    (int)pid);
+        pr_err_hint(err, "raise the limit of open files (ulimit -n)");
+        return PR_IO;
+    }
+    if (access("/proc/self/stat", R_OK) != 0) {
+        PR_FAIL(err, PR_IO, "/proc is not mounted");
+        pr_err_hint(err, "mount -t proc proc /proc");
+        return PR_IO;
+    }
+    if (kill(pid, 0) == 0 || errno == EPERM) {
+        PR_FAIL(err, PR_DENIED, "/proc hides process %d (hidepid)", (int)pid);
+        pr_err_hint(err, "run pyrec as the user of the process or as root");
+        return PR_DENIED;
+    }
+    return no_process(pid, err);
+}
+
 /* A pid that can be a target: not a thread, not a zombie and not the kernel's
  * own. */
 static pr_code
@@ -166,7 +191,7 @@ rec_process_open(pid_t pid, rec_process *ret, pr_err *err)
     pr_code code = PR_OK;
     if (!rec_stat_read(pid, 0, &stat) ||
         !rec_procfs_of(pid, "status", status, sizeof status, NULL))
-        code = no_process(pid, err);
+        code = explain_absent(pid, errno, err);
     if (code == PR_OK)
         code = check_kind(pid, &stat, status, err);
     if (code == PR_OK) {

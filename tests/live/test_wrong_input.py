@@ -98,6 +98,36 @@ def a_process_of_another_user_is_status_9():
     refused(done, DENIED, str(target.pid))
 
 
+def six_descriptors():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))
+
+
+@live.once
+def too_few_descriptors_are_the_reason_that_is_given():
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
+        done = live.call(live.PYREC, "-p", target.pid, "-o", "run.bin", "-d",
+                         1, preexec_fn=six_descriptors)
+    refused(done, FAILED, "open files")
+
+
+@live.once
+def a_proc_that_is_not_mounted_or_hides_is_the_reason_that_is_given():
+    hidden = ["unshare", "--mount", "sh", "-c",
+              "umount --lazy /proc; exec \"$@\"", "sh"]
+    if os.geteuid() != 0 or live.call(*hidden, "true").returncode != 0:
+        raise live.Skip("no mount namespace may be made here")
+    with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
+        refused(live.call(*hidden, live.PYREC, "-p", target.pid, "-o",
+                          "run.bin"), FAILED, "/proc is not mounted")
+        shutil.copy(live.PYREC, "pyrec")
+        for folder in "..", ".":
+            os.chmod(folder, 0o755)
+        hidden[4] = ("mount -t proc -o hidepid=2 none /proc; exec setpriv "
+                     "--reuid 65534 --regid 65534 --clear-groups \"$@\"")
+        refused(live.call(*hidden, "./pyrec", "-p", target.pid, "-o",
+                          "run.bin"), DENIED, "hidepid")
+
+
 @live.once
 def a_process_outside_of_our_user_namespace_is_denied_with_the_reason():
     inside = ["unshare", "--user", "--map-root-user"]
