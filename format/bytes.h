@@ -199,7 +199,7 @@ static inline pf_cur
 pf_cur_of(const void *bytes, size_t n, bool swapped)
 {
     const uint8_t *p = bytes;
-    return (pf_cur){p, p + n, NULL, swapped};
+    return (pf_cur){p, n ? p + n : p, NULL, swapped}; /* p may be NULL */
 }
 
 static inline size_t

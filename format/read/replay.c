@@ -202,6 +202,14 @@ check_span(const replay *p, const pf_segment *s, pr_err *err)
     return PR_OK;
 }
 
+/* The typed records that a segment's checkpoint keeps for the replay. */
+static pf_cur
+kept_of(const pf_reader *r, const pf_segment *s)
+{
+    const uint8_t *bytes = s->kept_size ? r->kept.p + s->kept_at : NULL;
+    return pf_cur_of(bytes, s->kept_size, r->swapped);
+}
+
 /* The records of one segment. */
 static pr_code
 tell_records(replay *p, const pf_segment *s, pf_cur kept,
@@ -236,8 +244,7 @@ static pr_code
 tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
              pr_err *err)
 {
-    pf_cur kept =
-        pf_cur_of(p->r->kept.p + s->kept_at, s->kept_size, p->r->swapped);
+    pf_cur kept = kept_of(p->r, s);
     pr_err why = loaded->err;
     pr_code code = loaded->code;
     if (code == PR_OK)
@@ -259,8 +266,7 @@ tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
 static pr_code
 tell_kept(replay *p, const pf_segment *s, pr_err *err)
 {
-    pf_cur kept =
-        pf_cur_of(p->r->kept.p + s->kept_at, s->kept_size, p->r->swapped);
+    pf_cur kept = kept_of(p->r, s);
     return pf_checkpoint_walk(kept, &rest_ops, p, err);
 }
 
