@@ -151,7 +151,13 @@ check_delta(const pf_encoder *e, const pr_delta *d, uint64_t n_frames,
     return PR_OK;
 }
 
-/* Producers may remove and push again what was there: keep it instead. */
+/* The encoder trusts delta->keep as far as the depth of the lane's stack, which
+ * check_delta() enforces: a delta does not carry the frames that it keeps, so
+ * there is nothing to compare them with, and a comparison would make a sample
+ * cost its depth instead of its change.  It does not trust keep to be the whole
+ * common prefix: producers may remove frames and push them again.  The loop
+ * compares each pushed frame with the one in its place and keeps it if they are
+ * equal, so the record holds the least change. */
 static pf_change
 least_change(const pf_lane *lane, const pr_delta *d)
 {
