@@ -35,7 +35,7 @@ bad_table(pr_err *err)
                    "asyncio's table of offsets is not valid");
 }
 
-/* Does `width` bytes at `offset` lie inside `size`? */
+/* Do `width` bytes at `offset` lie inside `size`? */
 static bool
 fits(uint64_t offset, uint64_t width, uint64_t size)
 {
@@ -229,7 +229,7 @@ push_call(rec_task *t, size_t *cap, const rec_layout *l, const uint8_t *frame,
     return PR_OK;
 }
 
-/* What a suspended coroutine awaits lies on its stack. */
+/* The object that a suspended coroutine awaits lies on its stack. */
 static uint64_t
 awaited_slot(const rec_layout *l, const uint8_t *frame)
 {
@@ -434,8 +434,7 @@ read_task_once(const walk *w, uint64_t address, rec_task *ret, pr_err *err)
     return PR_OK;
 }
 
-/* A task that runs moves from read to read, and is not compared by where it
- * stands. */
+/* A running task moves from read to read, so its position is not compared. */
 static bool
 same_task(const rec_task *a, const rec_task *b)
 {
@@ -451,7 +450,7 @@ same_task(const rec_task *a, const rec_task *b)
              memcmp(a->call, b->call, a->n_calls * sizeof *a->call) == 0));
 }
 
-/* Does a failure cost one task, or the walk? */
+/* Does this failure cost one task only, not the whole walk? */
 static bool
 is_bearable(const walk *w, pr_code code)
 {
@@ -522,7 +521,7 @@ walk_list(const walk *w, uint64_t head, pr_err *err)
     for (int i = 0; code == PR_OK && node != head; i++) {
         uint8_t links[16];
         if (!node && from == head)
-            return PR_OK; /* a thread that never ran a loop */
+            return PR_OK; /* a thread that never ran an event loop */
         if (i == TASKS_MAX)
             return torn(err, node, "broken list of tasks");
         code = read_bytes(w, node, links, sizeof links, err);
@@ -543,8 +542,8 @@ forget_since(rec_tasks *tasks, size_t n)
         release_task(&tasks->v[--tasks->n]);
 }
 
-/* A list that changes while it is walked is walked again; in the end what was
- * read of it counts, and one more task is lost. */
+/* A list that changes during a walk is walked again; after the last try the
+ * part that was read counts, and one more task is lost. */
 static pr_code
 walk_list_patiently(const walk *w, uint64_t head, pr_err *err)
 {
@@ -631,8 +630,8 @@ read_loop(walk *w, const rec_thread *thread, pr_err *err)
     return code;
 }
 
-/* A thread that ended meanwhile has no tasks any more: its list moved to its
- * interpreter, which is walked later. */
+/* A thread that ended meanwhile has no tasks any more: CPython moved its list
+ * to the interpreter, which is walked later. */
 static pr_code
 walk_thread(walk *w, const rec_thread *thread, pr_err *err)
 {

@@ -5,7 +5,7 @@
  * Each thread that runs a loop has a list of tasks; the tasks of ended threads
  * are in a list of the interpreter.  A task is read twice and accepted if both
  * reads agree; one that keeps changing is counted as lost.  The stack of a
- * task that runs at the moment is consistent, but not proven.
+ * running task is consistent but unproven.
  *
  * An object is followed only after its type was checked: any object with the
  * right methods can be the coroutine of a task.
@@ -15,8 +15,9 @@
 
 #include "recorder/cpython/thread_list.h"
 
-/* Where asyncio keeps things: section .AsyncioDebug, struct
- * Py_AsyncioModuleDebugOffsets (3.14.10 and 3.15.2, Modules/_asynciomodule.c). */
+/* The layout of asyncio's structures: section .AsyncioDebug, struct
+ * Py_AsyncioModuleDebugOffsets (3.14.10 and 3.15.2,
+ * Modules/_asynciomodule.c). */
 typedef struct rec_asyncio {
     struct {
         uint32_t size, name, awaited_by, is_task, awaited_by_is_set, coro, node;

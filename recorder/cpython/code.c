@@ -4,8 +4,8 @@
  * The hot path is find_entry() and rec_codes_frame(): one hash lookup each.
  *
  * Reused memory.  A code object may be freed and another one made at the same
- * address, so what is known of an address holds only while the object there is
- * the same one.  That is verified with each stack: rec_codes_ask() adds the
+ * address, so the facts known of an address hold only while the object there is
+ * the same one.  pyrec verifies that with each stack: rec_codes_ask() adds the
  * object's own words to the batch of reads that holds the stack, and
  * rec_codes_get() compares them with those that were read first.
  *
@@ -60,8 +60,8 @@ typedef struct entry {
     uint64_t own;                /* hash of its own words ... */
     text name, path;             /* ... 3.11: and of two it points to ... */
     uint64_t hash;               /* ... and of all it says */
-    uint64_t window;             /* when it was verified ... */
-    uint64_t interp, generation; /* ... and at what count (3.14+) */
+    uint64_t window;             /* the window that verified it ... */
+    uint64_t interp, generation; /* ... and the count then (3.14+) */
     bool stale;                  /* to be read again */
     bool degraded;  /* its names or lines could not be read: its frames are
                      * good for this stack only */
@@ -111,7 +111,7 @@ rec_codes_new(const rec_layout *layout, rec_name_table *names, bool opcodes,
         return pr_no_memory(err);
     c->layout = layout;
     c->opcodes = opcodes;
-    /* all between the two is set when the object is made and stays */
+    /* CPython sets all words between the two once, when it makes the object */
     c->own_from = layout->code.stacksize < layout->code.firstlineno
                       ? layout->code.stacksize
                       : layout->code.firstlineno;
@@ -224,7 +224,7 @@ find_entry(const rec_codes *c, uint64_t address)
     return i == PR_TABLE_NONE ? NULL : &c->entry[i];
 }
 
-/* Is it the object at its address, as far as the present stack says? */
+/* Is it the object at its address, as far as the present stack shows? */
 static bool
 is_verified(const rec_codes *c, const entry *e)
 {
@@ -388,7 +388,7 @@ read_copies(rec_memory *memory, uint64_t address, entry *e, pr_err *err)
     return PR_OK;
 }
 
-/* What an object's own words say. */
+/* The facts in an object's own words. */
 static pr_code
 read_head(rec_codes *c, rec_memory *memory, uint64_t address,
           const uint8_t *head, entry *e, pr_err *err)
@@ -437,7 +437,7 @@ text_at(const rec_codes *c, rec_memory *memory, uint64_t address)
     return t;
 }
 
-/* Was it noted with this stack?  If not, it is now. */
+/* Was it noted with this stack?  If not, note it. */
 static bool
 noted(uint64_t lately[TEXTS_LATELY], uint64_t address)
 {
@@ -474,7 +474,7 @@ same_text(rec_codes *c, rec_batch *batch, const text *t)
 
 /* ---- the whole object ---- */
 
-/* What the words lead to; on failure *e owns nothing. */
+/* The objects that the words point to; on failure *e owns nothing. */
 static pr_code
 read_rest(rec_codes *c, rec_memory *memory, const uint8_t *head, entry *e,
           pr_err *err)
@@ -499,12 +499,12 @@ read_rest(rec_codes *c, rec_memory *memory, const uint8_t *head, entry *e,
     return code;
 }
 
-/* Put what was read anew in the place of what was known. */
+/* Replace the known object by the one that was read. */
 static void
 replace_entry(rec_codes *c, entry *old, entry *fresh)
 {
     fresh->code.index = old->code.index;
-    /* of a degraded object no frame was kept */
+    /* the cache kept no frame of a degraded object */
     bool same = old->degraded || old->hash == fresh->hash;
     c->cost += rec_lines_cost(&fresh->lines);
     release_entry(c, old);
@@ -513,7 +513,7 @@ replace_entry(rec_codes *c, entry *old, entry *fresh)
         return;
     c->invalidations++;
     c->epoch++;
-    forget_frames(c); /* those of one object cannot be told apart */
+    forget_frames(c); /* it cannot separate the frames of one object */
 }
 
 static pr_code
@@ -537,7 +537,7 @@ add_entry(rec_codes *c, entry *fresh, const rec_code **ret, pr_err *err)
     return PR_OK;
 }
 
-/* Does the batch show the object that is known? */
+/* Does the batch show the known object? */
 static bool
 is_same(rec_codes *c, rec_batch *batch, const entry *e, uint64_t own)
 {
@@ -555,7 +555,7 @@ verify(const rec_codes *c, entry *e)
     e->generation = c->counted ? c->generation : UINT64_MAX;
 }
 
-/* Read what is new at the address.  *old may be NULL. */
+/* Read the new object at the address.  *old may be NULL. */
 static pr_code
 read_anew(rec_codes *c, rec_batch *batch, uint64_t address, entry *old,
           uint64_t own, const rec_code **ret, pr_err *err)
@@ -693,7 +693,7 @@ frame_at(const entry *e, uint32_t unit, uint8_t opcode)
                   .end_column = PR_NO_LINE,
                   .first_line = e->first_line,
                   .opcode = opcode};
-    /* code that belongs to no line is told as the line of `def` */
+    /* code that belongs to no line gets the line of `def` */
     if (unit == BEFORE_FIRST || !rec_lines_find(&e->lines, unit, &place) ||
         place.line == PR_NO_LINE)
         return f;

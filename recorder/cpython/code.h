@@ -3,9 +3,9 @@
  *
  * The cache turns (code object, instruction) into a frame id of the sink and
  * emits new strings and frames.  A frame bears the name of the code that ran:
- * what identifies a code object is read in the same batch as the stack that
- * refers to it and compared, or the interpreter's count of freed code objects
- * shows that it is the same one; see code.c.
+ * either the batch that holds the stack also holds the words that identify each
+ * code object, and the cache compares them, or the interpreter's count of freed
+ * code objects shows that it is the same one; see code.c.
  */
 #ifndef RECORDER_CPYTHON_CODE_H
 #define RECORDER_CPYTHON_CODE_H
@@ -15,7 +15,7 @@
 
 typedef struct rec_codes rec_codes; /* opaque */
 
-/* What a stack walk needs of a code object. */
+/* The facts of a code object that a stack walk needs. */
 typedef struct rec_code {
     uint64_t address;
     uint64_t code_adaptive; /* address of the first instruction */
@@ -25,8 +25,8 @@ typedef struct rec_code {
     uint32_t index;         /* in the cache */
 } rec_code;
 
-/* New names go to `names`, which outlives the cache: ids of the sink last longer
- * than a program. */
+/* New names go to `names`, which outlives the cache: ids of the sink last
+ * longer than a program. */
 pr_code rec_codes_new(const rec_layout *layout, rec_name_table *names,
                       bool opcodes, rec_codes **ret, pr_err *err);
 void rec_codes_free(rec_codes *codes); /* takes NULL */
@@ -41,18 +41,18 @@ void rec_codes_begin(rec_codes *codes, uint64_t interp,
  * nothing. */
 bool rec_codes_is_verified(const rec_codes *codes, uint64_t address);
 
-/* Add to the batch what identifies the object. */
+/* Add to the batch the words that identify the object. */
 void rec_codes_ask(rec_codes *codes, rec_batch *batch, uint64_t address);
 
 /* The code object at `address`, as it is in the batch: the known one, or read
- * anew.  What the batch lacks is read now; batch->calls shows whether anything
- * was.  PR_TORN if it is not a code object.  Names or lines that cannot be read
- * cost the frame its name, not the sample.  The pointer is valid until the next
- * call. */
+ * anew.  Bytes that the batch lacks are read now; batch->calls shows whether
+ * there were any.  PR_TORN if it is not a code object.  Names or lines that
+ * cannot be read cost the frame its name, not the sample.  The pointer is valid
+ * until the next call. */
 pr_code rec_codes_get(rec_codes *codes, rec_batch *batch, uint64_t address,
                       const rec_code **ret, pr_err *err);
 
-/* What must be as it was for verified code objects to stay verified.  Until the
+/* The conditions under which verified code objects stay verified.  Until the
  * epoch changes, no known address was found to hold another object. */
 typedef struct rec_code_stamp {
     uint64_t epoch;
@@ -63,15 +63,15 @@ typedef struct rec_code_stamp {
 /* Of the present stack. */
 rec_code_stamp rec_codes_stamp(const rec_codes *codes);
 
-/* Was no code object freed since? */
+/* Has the interpreter freed no code object since? */
 bool rec_codes_hold(const rec_codes *codes, const rec_code_stamp *stamp);
 
-/* Frame id for an instruction of a known code object; tells the sink a new
- * frame (and strings) the first time.  instr_ptr may be one unit before the
- * first instruction (just entered: the line of `def`).  On free-threaded
- * builds it may lie in a thread's own copy of the instructions.  opcode is the
- * byte at instr_ptr or PR_NO_OPCODE.  PR_TORN if instr_ptr lies outside: the
- * object is then read again at its next use. */
+/* Frame id for an instruction of a known code object; emits a new frame (and
+ * strings) the first time.  instr_ptr may be one unit before the first
+ * instruction (just entered: the line of `def`).  On free-threaded builds it
+ * may lie in a thread's own copy of the instructions.  opcode is the byte at
+ * instr_ptr or PR_NO_OPCODE.  PR_TORN if instr_ptr lies outside: the object is
+ * then read again at its next use. */
 pr_code rec_codes_frame(rec_codes *codes, const rec_code *code,
                         uint64_t instr_ptr, uint8_t opcode, uint32_t *ret,
                         pr_err *err);
@@ -82,7 +82,7 @@ pr_code rec_codes_synthetic(rec_codes *codes, const char *file,
                             const char *func, size_t func_len, uint32_t *ret,
                             pr_err *err);
 
-/* Frames that were told without their name, or with the line of `def` only,
+/* Frames that were emitted without their name, or with the line of `def` only,
  * because the target's memory did not show more.  Such a code object is read
  * again with the next stack. */
 uint64_t rec_codes_degraded(const rec_codes *codes);

@@ -12,7 +12,7 @@ enum { REC_COUNTS = 24 };
 
 typedef struct rec_counts {
     uint64_t value[REC_COUNTS];
-    bool untold; /* something changed since they were told */
+    bool untold; /* something changed since they were emitted */
 } rec_counts;
 
 /* The kinds that are used, without the gaps between them. */
@@ -43,7 +43,7 @@ rec_count_add(rec_counts *counts, pr_count_kind kind, uint64_t n)
     counts->untold = true;
 }
 
-/* For what somebody else counts. */
+/* Set a count that another part keeps. */
 static inline void
 rec_count_set(rec_counts *counts, pr_count_kind kind, uint64_t value)
 {

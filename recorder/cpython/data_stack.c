@@ -64,7 +64,8 @@ add_again(const rec_data_stack *s, const rec_layout *l, rec_batch *w)
     return rec_batch_add(w, s->cframe + l->cframe.current_frame, 8);
 }
 
-/* Both fields of a _PyCFrame lie within its first bytes (3.11: 24, 3.12: 16). */
+/* Both fields of a _PyCFrame lie within its first bytes (3.11: 24, 3.12:
+ * 16). */
 static uint32_t
 cframe_bytes(const rec_layout *l)
 {
@@ -180,8 +181,8 @@ read_chunk(const rec_layout *l, rec_batch *w, uint64_t address, rec_chunk *ret,
     return PR_OK;
 }
 
-/* The chunks from the current one outwards that are not where they were:
- * read them, then put them behind the ones that are. */
+/* The chunks from the current one outwards that are not where they were: read
+ * them, then put them after the ones that are. */
 static pr_code
 follow_chunks(rec_data_stack *s, const rec_layout *l, rec_batch *w,
               uint64_t current, pr_err *err)
@@ -270,7 +271,8 @@ used_of(const rec_data_stack *s, const rec_layout *l, size_t i,
     return used < l->chunk.head || used > c->size ? 0 : (uint32_t)used;
 }
 
-/* Read what was asked for too short, and settle what to ask for next time. */
+/* Read the rest of each piece that was too short, and set the length to ask for
+ * next time. */
 static pr_code
 settle_wants(rec_data_stack *s, const rec_layout *l, rec_batch *w,
              size_t tstate, pr_err *err)
@@ -294,8 +296,8 @@ settle_wants(rec_data_stack *s, const rec_layout *l, rec_batch *w,
     return code;
 }
 
-/* Make the live chunks those from `current` outwards: by what is known, and
- * if that does not hold, by reading all of them. */
+/* Make the live chunks those from `current` outwards: by the known ones, and if
+ * these do not hold, by reading all of them. */
 static pr_code
 follow_known(rec_data_stack *s, const rec_layout *l, rec_batch *w,
              uint64_t current, pr_err *err)

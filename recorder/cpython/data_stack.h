@@ -34,7 +34,7 @@ typedef struct rec_data_stack {
 
 void rec_data_stack_release(rec_data_stack *source);
 
-/* What one look found in a thread's state. */
+/* What one read found in a thread's state. */
 typedef struct rec_shot {
     size_t tstate; /* pieces */
     size_t cframe;
@@ -46,13 +46,13 @@ typedef struct rec_shot {
 /* Bytes of the thread state that rec_data_stack_add() reads. */
 uint32_t rec_tstate_bytes(const rec_layout *layout);
 
-/* Add the pieces of a thread.  With `again`, its current frame once more
- * behind them all. */
+/* Add the pieces of a thread.  With `again`, its current frame once more after
+ * them all. */
 bool rec_data_stack_add(rec_data_stack *source, const rec_layout *layout,
                         rec_batch *batch, bool again, rec_shot *ret);
 
-/* After rec_batch_read(): find the current frame and read what of the data
- * stack was not foreseen.  PR_TORN if it does not fit together. */
+/* After rec_batch_read(): find the current frame and read the parts of the data
+ * stack that were not foreseen.  PR_TORN if the parts do not fit together. */
 pr_code rec_data_stack_follow(rec_data_stack *source, const rec_layout *layout,
                               rec_batch *batch, rec_shot *shot, pr_err *err);
 
@@ -64,7 +64,7 @@ pr_code rec_data_stack_load(rec_data_stack *source, rec_batch *batch,
 size_t rec_data_stack_chunk(const rec_data_stack *source, size_t hint,
                             uint64_t address, size_t len);
 
-/* Remember a frame off the data stack for the next look. */
+/* Remember a frame off the data stack for the next read. */
 void rec_data_stack_note_off(rec_data_stack *source, uint64_t address);
 
 #endif

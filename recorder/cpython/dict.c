@@ -1,5 +1,5 @@
 /*
- * dict.c - the tables behind dicts and instances (dict.h).
+ * dict.c - the tables of dicts and instances (dict.h).
  *
  * Include/internal/pycore_dict.h and Objects/dictobject.c, 3.11 to 3.15: a
  * PyDictKeysObject is a head, a table of indices and the entries in order of
@@ -16,7 +16,7 @@
 enum {
     ITEMS_MAX = 1 << 17,
     INDEX_LOG_MAX = 24,
-    KEY_MAX = 64,       /* bytes of a name that is looked for */
+    KEY_MAX = 64,       /* bytes of a name to find */
     KEYS_A_READ = 1000, /* their heads, read together */
     KIND_GENERAL = 0,   /* entries: hash, key, value; else key, value */
     KIND_MAX = 2

@@ -25,7 +25,7 @@ pr_code rec_dict_get(const rec_layout *layout, rec_memory *memory,
                      pr_err *err);
 
 /* The attribute of an instance, as its own dict or its inline values have it;
- * attributes of its class are not looked for.  PR_NAME: there is none. */
+ * attributes of its class are not searched.  PR_NAME: there is none. */
 pr_code rec_instance_get(const rec_layout *layout, rec_memory *memory,
                          uint64_t object, const char *name, uint64_t *ret,
                          pr_err *err);

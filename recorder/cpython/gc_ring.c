@@ -1,5 +1,5 @@
 /*
- * gc_ring.c - read the ring of collections, prove the copy, tell what is new.
+ * gc_ring.c - read the ring of collections, prove the copy, emit the new ones.
  */
 #include "recorder/cpython/gc_ring.h"
 
@@ -119,7 +119,7 @@ tell_ring(rec_gc *gc, const rec_layout *l, uint32_t generation,
             ring + (size_t)((latest + i) % entries) * l->gc_ring.entry_size;
         uint64_t number = rec_u64(entry + l->gc_ring.collections);
         if (number <= gc->seen[generation])
-            continue; /* told, or a slot never used (0) */
+            continue; /* emitted, or a slot never used (0) */
         if (gc->seen[generation] > 0)
             gc->lost += number - gc->seen[generation] - 1;
         gc->seen[generation] = number;

@@ -1,6 +1,6 @@
 /*
- * layout.c - from the table of a target, or from what is known of its version,
- * to a validated rec_layout.
+ * layout.c - from the table of a target, or from the known offsets of its
+ * version, to a validated rec_layout.
  */
 #include "recorder/cpython/layout.h"
 
@@ -116,7 +116,7 @@ load_stats_size(const uint8_t *table, const rec_published *at, rec_layout *l,
     return PR_OK;
 }
 
-/* What complete() derived obeys the rules of what is published. */
+/* Derived offsets obey the rules of published ones. */
 static pr_code
 check_derived(const rec_layout *l, const uint32_t *size, pr_err *err)
 {
@@ -165,7 +165,7 @@ load_table(const uint8_t *table, const rec_offsets *version, rec_layout *l,
     return check_derived(l, size, err);
 }
 
-/* ---- what versions share ---- */
+/* ---- common to versions ---- */
 
 /* Include/cpython/pystate.h struct _ts, Include/cpython/code.h _PyCode_DEF,
  * Include/cpython/unicodeobject.h, Include/cpython/object.h and

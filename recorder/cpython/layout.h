@@ -27,7 +27,7 @@ enum {
     REC_CAP_FRAME = 256,
     REC_CAP_CODE = 1024,
     REC_CAP_OBJECT = 512, /* str, bytes, int, set, dict, generator */
-    REC_CAP_GIL = 64      /* what is read of struct _gil_runtime_state */
+    REC_CAP_GIL = 64      /* bytes read of struct _gil_runtime_state */
 };
 
 /* Bounds on lists in the target. */
@@ -138,9 +138,9 @@ typedef struct rec_layout {
     } attributes;
     struct { /* struct _gc_runtime_state */
         uint32_t collecting, frame, stats;
-        uint32_t stats_size; /* bytes of the block behind `stats` */
+        uint32_t stats_size; /* bytes of the block that `stats` points to */
     } gc;
-    struct { /* the rings behind gc.stats; struct gc_generation_stats */
+    struct { /* the rings that gc.stats points to; struct gc_generation_stats */
         uint32_t entry_size, start, stop, collections, collected;
         uint32_t uncollectable, candidates, duration, heap_size;
         uint8_t entries[3]; /* by generation */

@@ -2,8 +2,8 @@
  * linetable.c - the entries of a line table (3.11 to 3.15, Objects/locations.md,
  * since 3.14 InternalDocs/code_objects.md).
  *
- * An entry begins with a byte 1CCCCUUU: code C, U + 1 instructions; what
- * follows depends on the code.
+ * An entry begins with a byte 1CCCCUUU: code C, U + 1 instructions; the code
+ * determines the bytes that follow.
  */
 #include "recorder/cpython/linetable.h"
 
@@ -20,7 +20,7 @@ enum {
     CODE_NONE = 15
 };
 
-/* Where an entry begins and what was true before it. */
+/* The start of an entry and the state before it. */
 typedef struct rec_lines_mark {
     uint32_t at;   /* in the bytes */
     uint32_t unit; /* its first instruction */

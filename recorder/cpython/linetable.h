@@ -27,7 +27,7 @@ typedef struct rec_lines {
     uint32_t n_units; /* instructions that the table covers */
 } rec_lines;
 
-/* Takes `bytes` (from malloc), also on failure.  PR_TORN: they are no line
+/* Takes `bytes` (from malloc), also on failure.  PR_TORN: they are not a line
  * table. */
 pr_code rec_lines_init(rec_lines *lines, uint8_t *bytes, size_t len,
                        int32_t first_line, pr_err *err);

@@ -1,5 +1,5 @@
 /*
- * name_table.h - strings and frames as they were told to the sink, each once.
+ * name_table.h - strings and frames as they were emitted, each once.
  */
 #ifndef RECORDER_CPYTHON_NAME_TABLE_H
 #define RECORDER_CPYTHON_NAME_TABLE_H
@@ -24,7 +24,7 @@ typedef struct rec_name_table {
 void rec_name_table_init(rec_name_table *names, pr_sink *sink);
 void rec_name_table_release(rec_name_table *names);
 
-/* The id of a string or frame; a new one is told to the sink. */
+/* The id of a string or frame; a new one is emitted to the sink. */
 pr_code rec_name_table_string(rec_name_table *names, const char *bytes,
                               size_t len, uint32_t *ret, pr_err *err);
 pr_code rec_name_table_frame(rec_name_table *names, const pr_frame *frame,

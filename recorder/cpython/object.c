@@ -271,7 +271,7 @@ typedef struct key_list {
     size_t n, cap, max, want;
 } key_list;
 
-/* An empty slot has no key, a slot that was given up has the hash -1. */
+/* An empty slot has no key, a deleted slot has the hash -1. */
 static pr_code
 take_keys(const uint8_t *entries, size_t n, key_list *keys, pr_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * offsets.h - the form of an offsets file, and the list of those there are.
+ * offsets.h - the form of an offsets file, and the list of these files.
  */
 #ifndef RECORDER_CPYTHON_OFFSETS_H
 #define RECORDER_CPYTHON_OFFSETS_H
@@ -10,8 +10,8 @@
  * one file that defines rec_offsets_NN. */
 #define REC_VERSIONS(X) X(3_11) X(3_12) X(3_13) X(3_14) X(3_15)
 
-/* Structs whose size the table publishes: name, and the most that is
- * believed. */
+/* Structs whose size the table publishes: name, and the largest size that is
+ * accepted. */
 #define REC_SIZES(X)                    \
     X(runtime_state, 4 << 20)           \
     X(interpreter_state, 4 << 20)       \
@@ -121,8 +121,8 @@ typedef struct rec_published {
 typedef struct rec_offsets {
     uint8_t minor;
     const rec_published *published; /* NULL: the version has no table */
-    /* Set what is not published; `l` holds REC_ABSENT in every other offset
-     * and 0 in every other value. */
+    /* Set the offsets and values that are not published; `l` holds REC_ABSENT
+     * in every other offset and 0 in every other value. */
     void (*complete)(rec_layout *l);
 } rec_offsets;
 
@@ -130,8 +130,8 @@ typedef struct rec_offsets {
 REC_VERSIONS(REC_DECLARE)
 #undef REC_DECLARE
 
-/* What 3.13 and later share beside their table: fields whose place follows
- * from that of a published neighbour, and values. */
+/* Common to 3.13 and later beside their table: fields whose place follows from
+ * that of a published neighbour, and values. */
 void rec_offsets_complete_common(rec_layout *l);
 
 #endif

@@ -136,7 +136,7 @@ rec_batch_find(rec_batch *w, uint64_t address, size_t len)
             return p;
         }
     }
-    for (size_t i = w->n; i-- > 0;) { /* what was read last is right */
+    for (size_t i = w->n; i-- > 0;) { /* the last read is right */
         const uint8_t *p = bytes_in(w, i, address, len);
         if (p) {
             w->hint = i;

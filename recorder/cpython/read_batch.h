@@ -1,10 +1,9 @@
 /*
  * read_batch.h - bytes of the target that were read at one moment.
  *
- * A batch is a list of pieces, read with as few system calls as can be, in
- * the order in which they were added.  What proves that the target stood
- * still meanwhile is the caller's business: he adds a guard word first and
- * last and compares.
+ * A batch is a list of pieces, read with as few system calls as can be, in the
+ * order in which they were added.  The caller proves that the target stood
+ * still meanwhile: it adds a guard word first and last and compares them.
  */
 #ifndef RECORDER_CPYTHON_READ_BATCH_H
 #define RECORDER_CPYTHON_READ_BATCH_H

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 
 enum {
-    CHILDREN_MAX = 256, /* looked at for a message */
-    TRIES = 4, /* the list of interpreters may change while it is looked at */
+    CHILDREN_MAX = 256, /* read for a message */
+    TRIES = 4,          /* the list of interpreters may change during a read */
     SCAN_MAX = 64 << 20,
     SCAN_PIECE = 1 << 20
 };
@@ -27,8 +27,8 @@ typedef struct search {
     const rec_process *process;
     rec_memory *memory;
     rec_maps maps;
-    bool *tried;    /* mappings whose file was looked at */
-    pr_err because; /* why the best candidate so far was none */
+    bool *tried;    /* mappings whose file was searched */
+    pr_err because; /* why the best candidate so far failed */
 } search;
 
 /* ---- one candidate ---- */
@@ -43,8 +43,8 @@ read_word(rec_memory *memory, uint64_t address, uint64_t *ret, pr_err *err)
     return code;
 }
 
-/* The thread that its list begins with says it belongs to it; *idle: it has
- * none, as an interpreter that was made and is not in use. */
+/* The first thread in its list points back to the interpreter; *idle: the list
+ * is empty, as in an interpreter that was made and is not in use. */
 static pr_code
 check_interpreter(rec_memory *memory, const rec_layout *l, uint64_t interp,
                   bool *idle, pr_err *err)
@@ -63,7 +63,7 @@ check_interpreter(rec_memory *memory, const rec_layout *l, uint64_t interp,
     return code;
 }
 
-/* From the newest interpreter on there is one with a thread. */
+/* At least one interpreter, from the newest on, has a thread. */
 static pr_code
 check_interpreters(rec_memory *memory, const rec_layout *l, uint64_t runtime,
                    pr_err *err)
@@ -128,8 +128,8 @@ version_of_path(const char *path)
     return found;
 }
 
-/* Where there is no table, sys.hexversion tells the version; its high half
- * must be that of the layout by which it was found. */
+/* Where there is no table, sys.hexversion holds the version; its high half must
+ * be that of the layout by which it was found. */
 static pr_code
 read_hexversion(search *s, uint64_t runtime, rec_layout *l, pr_err *err)
 {
@@ -151,8 +151,8 @@ read_hexversion(search *s, uint64_t runtime, rec_layout *l, pr_err *err)
 }
 
 /* The layouts of all versions without a table are tried in turn: the list of
- * interpreters and sys.hexversion decide.  What the path of the file says is
- * good for a message only. */
+ * interpreters and sys.hexversion decide.  The version in the path of the file
+ * serves for a message only. */
 static pr_code
 try_layouts(search *s, const rec_mapping *m, uint64_t address, rec_layout *ret,
             pr_err *err)
@@ -192,7 +192,7 @@ try_address(search *s, const rec_mapping *m, uint64_t address, uint32_t version,
     return try_runtime(s, address, version, ret, err);
 }
 
-/* Is there something at which the whole search ends? */
+/* Does this result end the whole search? */
 static bool
 ends_search(pr_code code)
 {
@@ -234,8 +234,8 @@ same_file(const rec_mapping *a, const rec_mapping *b)
            strcmp(a->path, b->path) == 0;
 }
 
-/* Told each place where `address` of the file may lie in the target, until it
- * returns something that ends the search, or PR_OK. */
+/* Called with each place where `address` of the file may lie in the target,
+ * until it returns a code that ends the search, or PR_OK. */
 typedef pr_code (*try_fn)(search *s, const rec_mapping *m, uint64_t bias,
                           void *context, pr_err *err);
 
@@ -350,8 +350,8 @@ try_bias(search *s, const rec_mapping *m, uint64_t bias, void *context,
 /* ---- a scan of the data of files ---- */
 
 /* In a stripped embedder nothing names _PyRuntime; a file that was replaced
- * cannot be opened without the right to map_files.  Its first bytes are then
- * looked for in what is mapped of the file's data. */
+ * cannot be opened without the right to map_files.  Then the mapped data of the
+ * file is searched for its first bytes. */
 static pr_code
 scan_piece(search *s, const rec_mapping *m, uint64_t at, const uint8_t *bytes,
            size_t len, rec_runtime *ret, pr_err *err)
@@ -378,7 +378,7 @@ scan_mapping(search *s, const rec_mapping *m, rec_runtime *ret, pr_err *err)
     pr_code code = PR_NAME;
     for (uint64_t at = m->start; at < m->end && code == PR_NAME;
          at += SCAN_PIECE) {
-        /* pieces overlap by what tells a runtime */
+        /* pieces overlap by the bytes that identify a runtime */
         uint64_t left = m->end - at, most = SCAN_PIECE + REC_SIGN_BYTES;
         size_t len = (size_t)(left < most ? left : most);
         if (rec_memory_read(s->memory, at, bytes, len, NULL) == PR_OK)
@@ -445,7 +445,7 @@ try_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
 
 /* ---- rseq ---- */
 
-/* What ld.so of glibc 2.35+ says of the struct rseq of each thread. */
+/* The words of ld.so (glibc 2.35+) on the struct rseq of each thread. */
 typedef struct rseq_want {
     uint64_t offset, size; /* addresses of the file: ptrdiff_t, unsigned int */
     int64_t *ret;
@@ -523,14 +523,14 @@ pthread_of_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
     return try_biases(s, elf, m, try_field, &w, err);
 }
 
-/* What the C library says about its threads. */
+/* The facts that the C library publishes about its threads. */
 static void
 find_thread_facts(search *s, rec_runtime *found)
 {
     found->pthread_tid = REC_ABSENT;
     memset(s->tried, 0, s->maps.n * sizeof *s->tried);
-    /* Elsewhere the kernel's write of cpu_id is not ordered before what the
-     * thread stores on its new CPU: it proves nothing there (spec/sampling.md,
+    /* Elsewhere the kernel's write of cpu_id is not ordered before the thread's
+     * own stores on its new CPU: it proves nothing there (spec/sampling.md,
      * "aarch64"). */
 #if defined(__x86_64__)
     (void)each_file(s, "/ld", rseq_of_file, &found->rseq_offset, NULL);

@@ -23,13 +23,13 @@ typedef struct rec_runtime {
     char path[256]; /* of the file, as the target sees it */
 } rec_runtime;
 
-/* PR_OK; PR_NOT_PYTHON naming what the process is and its Python children;
- * PR_DENIED naming the check that failed; PR_NO_PROCESS. */
+/* PR_OK; PR_NOT_PYTHON naming the program of the process and its Python
+ * children; PR_DENIED naming the check that failed; PR_NO_PROCESS. */
 pr_code rec_runtime_find(const rec_process *process, rec_memory *memory,
                          rec_runtime *ret, pr_err *err);
 
 /* A section of one of the target's mapped files by name (".AsyncioDebug"):
- * address and size in the target.  PR_NAME if no file has it (yet). */
+ * address and size in the target.  PR_NAME if no file has it so far. */
 pr_code rec_runtime_section(const rec_process *process, const char *section,
                             uint64_t *ret_address, uint64_t *ret_size,
                             pr_err *err);

@@ -3,7 +3,7 @@
  *
  * The data stack is a bump allocator (Python/pystate.c push_chunk() and
  * _PyThreadState_PushFrame, 3.11 to 3.15): a call's frame begins where the
- * caller's ends, or at the start of a newer chunk.  A stale frame that looks
+ * caller's ends, or at the start of a newer chunk.  A stale frame that seems
  * alive breaks that rule, and so does one of another moment.
  */
 #include "recorder/cpython/stack.h"
@@ -21,7 +21,7 @@ enum {
     SEEN = 256 /* a power of two */
 };
 
-/* A direct-mapped memory of code objects: what it forgot is met twice. */
+/* A direct-mapped memory of code objects: one that it forgot is met twice. */
 struct rec_seen {
     uint64_t code;
     uint32_t round;
@@ -60,12 +60,12 @@ typedef struct cursor {
     rec_walker *walker;
     rec_batch *batch;
     rec_data_stack *source;
-    uint64_t address;   /* of the frame looked at */
+    uint64_t address;   /* of the frame being walked */
     const uint8_t *at;  /* its bytes */
     size_t chunk;       /* that holds it, or the last one that held one */
     uint32_t off_reads; /* frames that had to be read one by one */
     bool on_stack;      /* it lies on the data stack */
-    bool passed;        /* the frame that must be passed was */
+    bool passed;        /* the walk has passed the frame it must pass */
 } cursor;
 
 /* Room for one more frame. */
@@ -91,8 +91,8 @@ push_synthetic(rec_walker *w, raw_kind kind, pr_err *err)
     return code;
 }
 
-/* Frames on the C stack and in generators are not in a chunk: those of the
- * last look were read with it, a new one is read now. */
+/* Frames on the C stack and in generators are not in a chunk: the batch holds
+ * those of the last stack, a new one is read now. */
 static pr_code
 load_off_stack(cursor *c, pr_err *err)
 {
@@ -119,7 +119,7 @@ load_frame(cursor *c, pr_err *err)
 {
     if (!rec_plausible(c->address))
         return PR_FAIL_AT(err, PR_TORN, c->address, "not a frame");
-    /* what precedes the locals is all a walk needs */
+    /* a walk needs only the bytes before the locals */
     uint32_t len = c->walker->layout->frame.size;
     size_t chunk = rec_data_stack_chunk(c->source, c->chunk, c->address, len);
     c->on_stack = chunk != SIZE_MAX;
@@ -192,7 +192,7 @@ take_frame(cursor *c, const rec_walk *walk, uint64_t *ret_previous, pr_err *err)
     return code;
 }
 
-/* What the run below must leave to take_frame(). */
+/* The frames that the run below must leave to take_frame(). */
 static bool
 is_special(const rec_walk *walk, uint64_t address)
 {
@@ -200,9 +200,9 @@ is_special(const rec_walk *walk, uint64_t address)
            address == walk->must_pass;
 }
 
-/* Calls from Python to Python lie one behind the other in one chunk: follow
- * them in a tight loop, with the checks of take_frame().  Returns the first
- * frame that is not one of those. */
+/* Calls from Python to Python lie one after the other in one chunk: follow them
+ * in a tight loop, with the checks of take_frame().  Returns the first frame
+ * that is not one of those. */
 static uint64_t
 take_run(cursor *c, const rec_walk *walk, uint64_t next)
 {
@@ -266,8 +266,8 @@ check_end(const cursor *c, const rec_walk *walk, pr_err *err)
     return PR_OK;
 }
 
-/* The callers of the anchor, as they were.  False: the last stack does not
- * say, so the walk must. */
+/* The callers of the anchor, as they were.  False: the last stack does not hold
+ * them, so the walk must. */
 static bool
 append_last(rec_walker *w, const rec_walk *walk, pr_err *err)
 {
@@ -323,10 +323,10 @@ rec_stack_walk(rec_walker *w, rec_batch *batch, rec_data_stack *source,
 
 /* ---- decoding ---- */
 
-/* Which of the frames walked are told: all, or the ends around a marker. */
+/* The walked frames that are emitted: all, or both ends around a marker. */
 typedef struct told {
-    uint32_t depth; /* of the told stack */
-    uint32_t outer; /* told frames before the marker; depth: no marker */
+    uint32_t depth; /* of the emitted stack */
+    uint32_t outer; /* emitted frames before the marker; depth: no marker */
     uint32_t omitted;
 } told;
 
@@ -340,7 +340,7 @@ plan_of(const rec_walker *w)
     return (told){max, max / 2, n - (max - 1)};
 }
 
-/* The frame walked that is told at position p, counted from the outermost;
+/* The walked frame that is emitted at position p, counted from the outermost;
  * NULL: the marker. */
 static rec_raw *
 raw_at(const rec_walker *w, const told *plan, uint32_t p)
@@ -451,7 +451,7 @@ rec_stack_foresee(rec_walker *w, rec_stack *last, rec_stack *fresh)
     last->ahead = true;
 }
 
-/* *ret: equal frames of `last` and of what was walked have equal code. */
+/* *ret: equal frames of `last` and of the walk have equal code. */
 static pr_code
 verify_last(rec_walker *w, rec_batch *batch, rec_stack *last, bool *ret,
             pr_err *err)
@@ -472,7 +472,7 @@ verify_last(rec_walker *w, rec_batch *batch, rec_stack *last, bool *ret,
         pr_err why = PR_ERR_INIT;
         if (rec_codes_get(w->codes, batch, last->code[i], &ignored, &why) !=
             PR_OK)
-            return PR_OK; /* it was freed: the last stack says nothing */
+            return PR_OK; /* it was freed: the last stack proves nothing */
     }
     *ret = last->stamp.epoch == rec_codes_stamp(w->codes).epoch;
     return PR_OK;
@@ -500,7 +500,7 @@ load_codes(rec_walker *w, rec_batch *batch, uint32_t from, pr_err *err)
 
 /* ---- the places of frames ---- */
 
-/* Sizes of all frames from position `from` on, told or not. */
+/* Sizes of all frames from position `from` on, emitted or not. */
 static pr_code
 find_words(rec_walker *w, rec_batch *batch, uint32_t from, pr_err *err)
 {
@@ -536,10 +536,10 @@ place_of_callee(const rec_data_stack *s, const rec_raw *outer,
     return 0;
 }
 
-/* A function that returns clears its locals while its frame is still there,
- * but not linked any more (clear_thread_frame() of Python/ceval.c, 3.11 to
- * 3.15).  What its finalizers call lies behind it and says its caller called:
- * is that the frame between the two? */
+/* A function that returns clears its locals while its frame is still there, but
+ * no longer linked (clear_thread_frame() of Python/ceval.c, 3.11 to 3.15).  The
+ * frames of its finalizers lie after that frame, but their links lead to its
+ * caller: does the frame of such a function lie between the two? */
 static bool
 is_leaving(rec_walker *w, rec_batch *batch, const rec_data_stack *s,
            const rec_raw *outer, const rec_raw *inner, uint64_t at)
@@ -572,8 +572,8 @@ adjoin(rec_walker *w, rec_batch *batch, const rec_data_stack *s,
            (at == inner->address || is_leaving(w, batch, s, outer, inner, at));
 }
 
-/* The first frame of a thread lies at the start of its first chunk, behind
- * the slot that push_chunk() leaves out so that the chunk is never freed. */
+/* The first frame of a thread lies at the start of its first chunk, after the
+ * slot that push_chunk() leaves out so that the chunk is never freed. */
 static bool
 begins(const rec_data_stack *s, const rec_raw *outermost)
 {
@@ -670,8 +670,9 @@ load_opcodes(rec_walker *w, rec_batch *batch, const told *plan, uint32_t from,
     return rec_batch_read(batch, err);
 }
 
-/* A frame that equals the one that was at its position is that one: with a cut
- * stack the inner part mostly does, whatever is left out before it. */
+/* A frame that equals the earlier one at its position is that one: in a cut
+ * stack this mostly holds for the inner part, whatever frames are left out
+ * before it. */
 static bool
 reuse(const rec_stack *old, uint32_t p, const rec_raw *raw, rec_stack *fresh)
 {

@@ -1,11 +1,11 @@
 /*
- * stack.h - from the bytes of one look to the frames of one stack.
+ * stack.h - from the bytes of one read to the frames of one stack.
  *
- * Walking follows the frames from the innermost outwards and believes
- * nothing: owner, code object, instruction, the distance of neighbours on the
- * data stack and the place of the outermost frame must all fit, or the look
- * is torn.  Decoding gives frame ids; what equals the last stack, counted
- * from the outermost frame, is not decoded again.
+ * A walk follows the frames from the innermost outwards and trusts nothing:
+ * owner, code object, instruction, the distance of neighbours on the data stack
+ * and the place of the outermost frame must all fit, or the read is torn.
+ * Decoding gives frame ids; frames that equal those of the last stack, counted
+ * from the outermost frame, are not decoded again.
  */
 #ifndef RECORDER_CPYTHON_STACK_H
 #define RECORDER_CPYTHON_STACK_H
@@ -52,13 +52,14 @@ typedef struct rec_walker {
     uint32_t round; /* of such passes */
 } rec_walker;
 
-/* Add to a batch what identifies the code objects of the last stack, where that
- * is needed, so that they are read at the same moment as the new one. */
+/* Add to a batch the words that identify the code objects of the last stack,
+ * where they are needed, so that the batch reads them at the same moment as the
+ * new stack. */
 void rec_stack_ask(rec_walker *walker, rec_stack *last, rec_batch *batch);
 
 void rec_walker_release(rec_walker *walker);
 
-/* Where to start and what must hold. */
+/* The start of a walk and the conditions that it checks. */
 typedef struct rec_walk {
     uint64_t start;     /* 0: an empty stack */
     uint64_t base;      /* the outermost frame (3.15), or 0 */
@@ -68,16 +69,17 @@ typedef struct rec_walk {
     const rec_stack *last;
 } rec_walk;
 
-/* Follow the frames.  PR_TORN, PR_LIMIT, or why memory was not to be had. */
+/* Follow the frames.  PR_TORN, PR_LIMIT, or the reason why memory cannot be
+ * read. */
 pr_code rec_stack_walk(rec_walker *walker, rec_batch *batch,
                        rec_data_stack *source, const rec_walk *walk,
                        pr_err *err);
 
-/* The new stack was read but not proven: ask for its code objects, too, when the
- * last one is asked for. */
+/* The new stack was read but is unproven: the next batch asks for its code
+ * objects as well as for those of the last stack. */
 void rec_stack_foresee(rec_walker *walker, rec_stack *last, rec_stack *fresh);
 
-/* Decode what was walked into *fresh.  Frames that equal those of `last` at
+/* Decode the walked frames into *fresh.  Frames that equal those of `last` at
  * their place are taken from there, once the batch has shown that their code
  * objects are the same.  *ret_keep: how many outermost frames `last` and *fresh
  * share; *ret_omitted: frames that the limit of depth left out. */

@@ -58,8 +58,8 @@ rec_threads_find(const rec_threads_table *table, uint64_t tstate)
     return i == PR_TABLE_NONE ? NULL : table->live[i];
 }
 
-/* The thread ended, or its state belongs to another one: forget all but what
- * identifies it, what the sink has of it and its counts. */
+/* The thread ended, or its state belongs to another one: forget all but its
+ * identity, the data that the sink has of it, and its counts. */
 static void
 forget(rec_thread *t)
 {
@@ -120,7 +120,7 @@ same_ended(const void *context, uint32_t value)
     return e->tid == k->tid && e->interp_id == k->interp;
 }
 
-/* Give a thread back what was kept of the one that had its pair. */
+/* Restore to a thread the record of the earlier one with its pair. */
 static void
 unpack(rec_threads_table *table, rec_thread *t)
 {
@@ -182,7 +182,7 @@ static bool
 pack(rec_threads_table *table, const rec_thread *t)
 {
     if (t->sink_id == PR_NO_THREAD)
-        return true; /* nobody ever heard of it */
+        return true; /* the sink never had it */
     rec_ended *e = place_of_ended(table, t);
     if (!e)
         return false;
@@ -218,8 +218,8 @@ rec_threads_pack(rec_threads_table *table)
     return ok;
 }
 
-/* With thousands of threads the limit of descriptors may be reached: some are
- * left for everybody else. */
+/* With thousands of threads the limit of descriptors may be reached: some stay
+ * free for the rest of the process. */
 static int
 descriptors_to_keep(void)
 {
@@ -286,7 +286,7 @@ cover(span *s, uint32_t offset)
         s->to = offset + 8;
 }
 
-/* What is read of an interpreter in each tick: its lists, and the state of
+/* The part of an interpreter that each tick reads: its lists, and the state of
  * the collector where that lies near. */
 static span
 interp_span(const rec_layout *l)
@@ -388,7 +388,7 @@ typedef struct listing {
     size_t n_kernel;
 } listing;
 
-/* A piece at `address`, from what was read ahead or read now. */
+/* A piece at `address`, read ahead or now. */
 static pr_code
 fetch(rec_batch *w, uint64_t address, size_t len, const uint8_t **ret,
       pr_err *err)
@@ -460,7 +460,7 @@ is_main_thread(const rec_threads_table *table, const rec_interp *in,
 
 /* A state whose thread the kernel does not know stays in the list after a fork
  * in C, or after a thread that ended without deleting it: one sample is lost,
- * and nothing can be had later. */
+ * and later ones are not attempted. */
 static void
 note_dead(rec_thread *t)
 {
@@ -549,15 +549,15 @@ own_tid(const rec_threads_table *table, uint64_t pthread)
 }
 
 /* fork() called from C does not run PyOS_AfterFork_Child(): the states in the
- * child keep the ids that their threads had in the parent, while glibc's
- * fork() stores the new one in struct pthread.  So the state's word counts
- * only where the thread itself does not say otherwise. */
+ * child keep the ids that their threads had in the parent, while glibc's fork()
+ * stores the new one in struct pthread.  So the state's word counts only where
+ * struct pthread does not contradict it. */
 static uint64_t
 tid_of(listing *list, uint64_t tstate, uint64_t said, uint64_t pthread)
 {
     const rec_thread *known = rec_threads_find(list->table, tstate);
     if (known && known->said == said && known->pthread == pthread &&
-        !known->vanished) /* a child may not have run yet after its fork */
+        !known->vanished) /* a child may not have run since its fork */
         return known->tid;
     uint64_t own = own_tid(list->table, pthread);
     if (own == said || !own || own > INT32_MAX || !knows_kernel(list) ||
@@ -589,7 +589,7 @@ pair_single(listing *list)
 
 /* ---- states ---- */
 
-/* Its thread is done with it; it may be listed for a moment yet. */
+/* Its thread is done with it; it may stay in the list for a moment. */
 static bool
 is_over(const rec_layout *l, const uint8_t *tstate)
 {
@@ -620,7 +620,7 @@ list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
                .pthread = rec_u64(p + l->tstate.thread_id),
                .said = rec_u64(p + l->tstate.native_thread_id),
                .interp = interp};
-    /* made, but not run by any thread yet; or not any more */
+    /* no thread has run it so far, or none runs it any more */
     if (f.said == 0 || f.said > INT32_MAX || is_over(l, p))
         return PR_OK;
     f.thread =
@@ -680,7 +680,8 @@ adopt_interps(listing *list)
     table->n_interps = list->n_interps;
 }
 
-/* Put what was listed in the place of what was; who is missing has ended. */
+/* Replace the live threads by the listed ones; a thread that is missing has
+ * ended. */
 static pr_code
 adopt(listing *list, pr_err *err)
 {
@@ -755,8 +756,8 @@ rec_threads_list_patiently(rec_threads_table *table, pr_err *err)
 
 enum { NAMES_EVERY_NS = 1000000000, COMM_BYTES = 32 };
 
-/* Only a load after its state was found says something about a thread: an
- * ident that was in use before may have been another one's. */
+/* A load of names holds for a thread only if it came after the thread's state
+ * was found: the ident may have been another thread's before. */
 static bool
 has_loaded_for(const rec_threads_table *table, const rec_thread *t)
 {

@@ -1,6 +1,6 @@
 /*
- * thread_list.h - the interpreters and threads of the target, and what is known of
- * each: where its stack lay, which frames it had, what it was doing.
+ * thread_list.h - the interpreters and threads of the target, and the last
+ * known state of each: the place of its stack, its frames, its status.
  *
  * A thread is the pair (interpreter, kernel thread), as in the file; thread
  * states come and go under it (PyGILState_Ensure makes one a call).
@@ -60,32 +60,32 @@ typedef struct rec_thread {
 
     rec_data_stack source;
     rec_stack stack;             /* as last seen */
-    bool known;                  /* it was the whole truth at that moment ... */
+    bool known;                  /* it was complete at that moment ... */
     bool proven;                 /* ... and that was proven */
     uint64_t anchor, anchor_seq; /* as written (anchor.h), or 0 */
     bool truncated;
-    bool wanted;      /* to be looked at in this tick */
+    bool wanted;      /* to be sampled in this tick */
     size_t listed_at; /* 1 + its place in the list being read; 0: none */
     bool vanished;    /* the kernel knows no such thread */
     bool dead;        /* nor did it after the next list: a state left over */
     uint8_t status;
 
     uint32_t shared;  /* outermost frames that `stack` and the sink share */
-    uint32_t sink_id; /* PR_NO_THREAD: not told yet */
+    uint32_t sink_id; /* PR_NO_THREAD: not emitted so far */
     size_t ended_at;  /* 1 + its place among the ended; 0: none */
-    bool left;        /* its end was told */
+    bool left;        /* its end was emitted */
     char *name;       /* as emitted; owned */
     size_t name_len;
     uint32_t bound_in; /* the listing that found its state */
-    uint64_t named_us; /* when it is looked at again; 0: not set, MAX: was */
-    bool pending;      /* unchanged samples not told yet, from ... */
+    uint64_t named_us; /* next read of its name; 0: not set, MAX: done */
+    bool pending;      /* unchanged samples not emitted so far, from ... */
     size_t pending_from;
     uint64_t last_us;
     rec_counts counts;
 } rec_thread;
 
-/* What is kept of a thread that ended: if its pair comes again, its samples
- * and counts go on where they were. */
+/* The record of a thread that ended: if its pair comes again, its samples and
+ * counts go on from there. */
 typedef struct rec_ended {
     uint64_t tid;
     uint32_t interp_id, sink_id;
@@ -104,7 +104,7 @@ typedef struct rec_threads_table {
     size_t n_ended, cap_ended;
     pr_table ended_by_key;   /* (interpreter, tid) -> ended */
     rec_counts ended_counts; /* their sum */
-    rec_thread **live;       /* those in the lists at the last look */
+    rec_thread **live;       /* those in the lists at the last read */
     size_t n_live, cap_live;
     int keep_below;     /* of each thread */
     pr_table by_key;    /* (interpreter, tid) -> all */
@@ -131,7 +131,7 @@ pr_code rec_threads_list(rec_threads_table *table, pr_err *err);
 pr_code rec_threads_list_patiently(rec_threads_table *table, pr_err *err);
 
 /* Once those that ended outnumber the others, keep of them only what rec_ended
- * holds.  Their counts must have been told.  False: out of memory; those not
+ * holds.  Their counts must have been emitted.  False: out of memory; those not
  * packed yet stay as they are. */
 bool rec_threads_pack(rec_threads_table *table);
 

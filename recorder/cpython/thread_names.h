@@ -3,8 +3,8 @@
  *
  * threading._active maps the ident of each started thread, its pthread_self(),
  * to its Thread object, whose _name is a str (Lib/threading.py, 3.11 to 3.15).
- * The dict is read as it is at one moment: whatever is not what it should be
- * has no name here, and the kernel's name stands for it.
+ * The dict is read as it is at one moment: an entry that is not as it should be
+ * gives no name, and the kernel's name stands in its place.
  */
 #ifndef RECORDER_CPYTHON_THREAD_NAMES_H
 #define RECORDER_CPYTHON_THREAD_NAMES_H
@@ -21,8 +21,8 @@ typedef struct rec_thread_names {
 
 void rec_thread_names_release(rec_thread_names *names);
 
-/* Read threading._active of the interpreter at `interp`.  PR_NAME: threading
- * is not imported there.  What was loaded before is dropped in any case. */
+/* Read threading._active of the interpreter at `interp`.  PR_NAME: threading is
+ * not imported there.  Names loaded before are dropped in any case. */
 pr_code rec_thread_names_load(rec_thread_names *names, const rec_layout *layout,
                               rec_memory *memory, uint64_t interp, pr_err *err);
 

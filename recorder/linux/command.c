@@ -1,5 +1,5 @@
 /*
- * command.c - fork, exec, and the truth about whether exec worked.
+ * command.c - fork, exec, and the report of whether exec worked.
  */
 #include "recorder/linux/command.h"
 
@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the new process.  exec resets caught signals by itself, but what is
- * ignored or blocked here would stay so.  A failed exec is told through the
- * pipe, which a good one closes. */
+/* In the new process.  exec resets caught signals by itself, but signals that
+ * are ignored or blocked here would stay so.  The pipe carries the errno of a
+ * failed exec; a successful exec closes it. */
 static _Noreturn void
 become(char *const argv[], int tell)
 {
@@ -65,8 +65,8 @@ rec_command_start(char *const argv[], rec_command *ret, pr_err *err)
 }
 
 /* Linux kernel/exit.c, wait_consider_task(): a wait for a traced child of ours
- * takes the stops that are for the tracing thread, whatever its flags.  So it
- * waits only for a process that is no more. */
+ * takes the stops that are for the tracing thread, whatever its flags.  So
+ * pyrec waits only for a process that has ended. */
 static bool
 is_zombie(const rec_command *child)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The status of a command whose status somebody else took. */
+/* The status of a command if something else waited for it first. */
 enum { REC_COMMAND_UNKNOWN = 255 };
 
 typedef struct rec_command {
@@ -23,8 +23,9 @@ typedef struct rec_command {
  * be run. */
 pr_code rec_command_start(char *const argv[], rec_command *ret, pr_err *err);
 
-/* Has it ended?  Never waits, and takes no report but that of its end: a thread
- * of ours may trace it, and its stops are for that thread (ptrace_stop.h). */
+/* Has it ended?  Never waits, and takes only the report of its end: a thread of
+ * ours may trace the command, and the reports of its stops are for that thread
+ * (ptrace_stop.h). */
 void rec_command_poll(rec_command *child);
 
 /* Pass a signal on, if it still lives. */

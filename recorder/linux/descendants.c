@@ -1,11 +1,12 @@
 /*
  * descendants.c - the proc connector, and a list of all processes in its place.
  *
- * Facts of drivers/connector/cn_proc.c (Linux) that this rests on: who asks to
- * listen gets an acknowledgement (his `ack` + 1) before send() returns, or none
- * at all outside of the first pid and user namespace, where the ids told would mean
- * other processes; a fork is told with its real parent, before the child can
- * run; times are those of CLOCK_MONOTONIC.
+ * Facts of drivers/connector/cn_proc.c (Linux) that this file rests on: a
+ * process that asks to listen gets an acknowledgement (its `ack` + 1) before
+ * send() returns, or none at all outside of the first pid and user namespace,
+ * where the ids in the events would mean other processes; the event of a fork
+ * names the real parent and comes before the child can run; times are those of
+ * CLOCK_MONOTONIC.
  */
 #include "recorder/linux/descendants.h"
 
@@ -29,7 +30,7 @@
 enum {
     PIDS = 1 << 22, /* PID_MAX_LIMIT */
     LOOK_LEAST_MS = 20,
-    LOOK_SHARE = 20, /* a look is followed by so many times its own length */
+    LOOK_SHARE = 20, /* wait this many times the length of a listing */
     BUFFER_BYTES = 1 << 20,
     MESSAGE_BYTES = 1024
 };
@@ -38,17 +39,17 @@ struct rec_descendants {
     int fd;       /* of the connector, or -1 */
     uint8_t *set; /* [PIDS / 8]: of the tree */
     pid_t root;
-    uint64_t since_ns; /* when it became the root */
-    bool unlisted;     /* all processes must be listed at the next look */
-    uint64_t begun_ns, listed_ns; /* the last look at all, from and to */
-    uint64_t longest_ns;          /* between two of them */
+    uint64_t since_ns;            /* when it became the root */
+    bool unlisted;                /* the next call must list all processes */
+    uint64_t begun_ns, listed_ns; /* begin and end of the last listing */
+    uint64_t longest_ns;          /* between two listings */
     int every_ms;
     rec_descendant_event *event;
     size_t n_events, cap_events;
     uint64_t seen, overruns;
 };
 
-/* ---- who belongs to the tree ---- */
+/* ---- the members of the tree ---- */
 
 static bool
 belongs(const rec_descendants *c, pid_t pid)
@@ -82,9 +83,9 @@ add_child(rec_descendants *c, pid_t pid, pr_err *err)
     return add_event(c, pid, false, err);
 }
 
-/* ---- the kernel tells ---- */
+/* ---- events of the kernel ---- */
 
-/* A message is both headers and a proc_event, or what we ask. */
+/* A message is both headers and a proc_event, or our request. */
 enum {
     CONNECTOR_AT = sizeof(struct nlmsghdr),
     EVENT_AT = CONNECTOR_AT + sizeof(struct cn_msg)
@@ -94,8 +95,8 @@ enum {
 #define FORK_AT(id)   AT(event_data.fork.id)
 #define NETWORK(word) htonl((uint32_t)(word))
 
-/* Let through what tells of processes, not of threads: others' threads must
- * not wake us.  A filter's words are in network order. */
+/* Let through the events of processes, not of threads: the threads of other
+ * processes must not wake us.  A filter's words are in network order. */
 static bool
 attach_filter(int fd)
 {
@@ -130,7 +131,7 @@ ask(int fd, enum proc_cn_mcast_op op, uint32_t token)
     return send(fd, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
 }
 
-/* What was received.  False: it is not the kernel's word on processes. */
+/* Parse a message.  False: it is not an event of the proc connector. */
 static bool
 parse(const uint8_t *bytes, size_t len, struct proc_event *ret,
       uint32_t *ret_ack)
@@ -149,8 +150,8 @@ parse(const uint8_t *bytes, size_t len, struct proc_event *ret,
     return true;
 }
 
-/* The next message of the kernel.  1: *ret and *ret_ack; 0: there is none;
- * -1: some are lost.  Anybody may write to us. */
+/* The next message of the kernel.  1: *ret and *ret_ack; 0: there is none; -1:
+ * some are lost.  Any process may write to this socket. */
 static int
 receive(int fd, struct proc_event *ret, uint32_t *ret_ack)
 {
@@ -169,7 +170,8 @@ receive(int fd, struct proc_event *ret, uint32_t *ret_ack)
     }
 }
 
-/* Without an acknowledgement nobody tells anything, or others' ids. */
+/* Without an acknowledgement no events come, or events with ids of another
+ * namespace. */
 static bool
 is_acknowledged(int fd, uint32_t token)
 {
@@ -207,11 +209,11 @@ take_fork(rec_descendants *c, const struct proc_event *event, pr_err *err)
 {
     pid_t pid = event->event_data.fork.child_tgid;
     if (belongs(c, pid) && event->timestamp_ns < c->listed_ns)
-        return PR_OK; /* it was listed before it was told */
+        return PR_OK; /* the listing found it before its event came */
     if (belongs(c, event->event_data.fork.parent_tgid))
         return add_child(c, pid, err);
-    /* a pid that was ours is somebody else's now; that the root was born may
-     * be told after it was named */
+    /* another process has the pid now; the event of the root's birth may come
+     * after the root was named */
     if (pid != c->root || event->timestamp_ns > c->since_ns)
         put(c, pid, false);
     return PR_OK;
@@ -246,7 +248,7 @@ hear(rec_descendants *c, pr_err *err)
     return code;
 }
 
-/* ---- all processes are listed ---- */
+/* ---- the list of all processes ---- */
 
 typedef struct listing {
     pid_t *pid, *parent;
@@ -279,7 +281,7 @@ list(listing *l, pr_err *err)
     return PR_OK;
 }
 
-/* A pid that is not there any more may come back as somebody else's. */
+/* Another process may get the pid of one that has gone. */
 static void
 forget_ended(rec_descendants *c, const listing *l)
 {
@@ -292,7 +294,7 @@ forget_ended(rec_descendants *c, const listing *l)
         }
 }
 
-/* A child has a higher pid than its parent until the pids begin anew. */
+/* A child has a higher pid than its parent until the pids start over. */
 static pr_code
 take_listed(rec_descendants *c, const listing *l, pr_err *err)
 {
@@ -308,7 +310,7 @@ take_listed(rec_descendants *c, const listing *l, pr_err *err)
     return code;
 }
 
-/* Looking costs; it is done the more rarely the longer it takes. */
+/* A listing costs time: the longer it takes, the more rarely it is done. */
 static void
 note_look(rec_descendants *c, uint64_t begun_ns, uint64_t used_ns)
 {
@@ -392,7 +394,8 @@ rec_descendants_every_ms(const rec_descendants *c)
     return c->fd >= 0 ? 0 : c->every_ms;
 }
 
-/* First what is told, then, where that is not all, who is there. */
+/* First the events; then, where these are not complete, the list of all
+ * processes. */
 pr_code
 rec_descendants_look(rec_descendants *c, const rec_descendant_event **ret,
                      size_t *ret_n, pr_err *err)

@@ -177,8 +177,8 @@ load_dynamic(const rec_elf *e, dynamic *ret)
            d.strings_size <= TABLE_MAX && d.strings - d.symbols <= TABLE_MAX;
 }
 
-/* Nothing says how many dynamic symbols there are; every linker puts their
- * strings right behind them. */
+/* The file does not say how many dynamic symbols it has; every linker puts
+ * their strings right after them. */
 static bool
 symbol_of_segment(const rec_elf *e, const char *name, uint64_t *ret)
 {

@@ -1,8 +1,8 @@
 /*
  * elf.h - sections and symbols of an ELF file.
  *
- * The file may be anybody's: it is read with pread(2), never mapped (it may
- * shrink), and what it says about itself is bounded.
+ * The file is hostile: pyrec reads it with pread(2), never maps it (it may
+ * shrink), and bounds every size and count in it.
  */
 #ifndef RECORDER_LINUX_ELF_H
 #define RECORDER_LINUX_ELF_H
@@ -13,8 +13,8 @@
 
 typedef struct rec_elf rec_elf; /* opaque */
 
-/* NULL: not a 64-bit ELF file of this machine's byte order.  Takes fd, also
- * then. */
+/* NULL: not a 64-bit ELF file of this machine's byte order.  Takes ownership of
+ * fd in either case. */
 rec_elf *rec_elf_open(int fd);
 void rec_elf_close(rec_elf *elf); /* takes NULL */
 

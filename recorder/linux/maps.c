@@ -1,5 +1,5 @@
 /*
- * maps.c - what a process has mapped, and the files behind it.
+ * maps.c - the mappings of a process, and their files.
  */
 #include "recorder/linux/process.h"
 
@@ -62,7 +62,7 @@ push_mapping(rec_maps *maps, size_t *cap, rec_mapping mapping, pr_err *err)
     return PR_OK;
 }
 
-/* Through which thread /proc shows the program. */
+/* The thread through which /proc shows the program. */
 static pid_t
 task_of(pid_t pid)
 {
@@ -116,7 +116,7 @@ rec_maps_release(rec_maps *maps)
     *maps = (rec_maps){0};
 }
 
-/* O_NONBLOCK: a FIFO in the place of the file must not hold us up. */
+/* O_NONBLOCK: a FIFO in the place of the file must not block the open. */
 static int
 open_regular(const char *path, struct stat *ret)
 {

@@ -1,9 +1,9 @@
 /*
  * memory.c - process_vm_readv(2), and /proc/PID/mem where that is refused.
  *
- * A seccomp filter or a kernel without CONFIG_CROSS_MEMORY_ATTACH answers
- * EPERM or ENOSYS to process_vm_readv() even to one who may read the target.
- * Whether he may is then what the open of /proc/PID/mem says.
+ * A seccomp filter or a kernel without CONFIG_CROSS_MEMORY_ATTACH answers EPERM
+ * or ENOSYS to process_vm_readv() even if the caller may read the target.  The
+ * open of /proc/PID/mem then shows whether it may.
  */
 #include "recorder/linux/memory.h"
 
@@ -49,8 +49,8 @@ open_mem(rec_memory *memory)
     return memory->mem_fd >= 0;
 }
 
-/* One piece by pread(); 0 or -errno.  Of memory that no longer belongs to a
- * process nothing can be read: end of file. */
+/* Read one piece with pread(); 0 or -errno.  Memory that no longer belongs to a
+ * process reads as end of file. */
 static int
 read_piece(int fd, const struct iovec *local, const struct iovec *remote)
 {

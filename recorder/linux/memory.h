@@ -1,9 +1,9 @@
 /*
  * memory.h - the target's memory, read and counted.
  *
- * Everything read here is hostile: callers check what they got.  One
- * rec_memory belongs to one thread; rec_memory_clone() gives a second thread
- * its own counters over the same target.
+ * Every byte read here is hostile: callers check it.  One rec_memory belongs to
+ * one thread; rec_memory_clone() gives a second thread its own counters over
+ * the same target.
  */
 #ifndef RECORDER_LINUX_MEMORY_H
 #define RECORDER_LINUX_MEMORY_H
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* Where bytes come from; tests put a made-up memory here.  Reads the pieces
+/* The source of the bytes; tests put a made-up memory here.  Reads the pieces
  * in order and returns the bytes that arrived (less than asked: it stopped at
  * the first piece that was not there), or -errno if nothing did. */
 typedef ssize_t (*rec_read_fn)(void *context, const struct iovec *local,
@@ -24,7 +24,7 @@ typedef ssize_t (*rec_read_fn)(void *context, const struct iovec *local,
 
 typedef struct rec_memory {
     pid_t pid;
-    pid_t task; /* the thread that is asked: `pid` while its thread lives */
+    pid_t task; /* the thread to read through: `pid` while that thread lives */
     int mem_fd; /* /proc/PID/mem, once process_vm_readv was refused; or -1 */
     rec_read_fn read; /* NULL: the process `pid` */
     void *context;
@@ -53,7 +53,8 @@ pr_code rec_memory_fail(const rec_memory *memory, int error, uint64_t address,
 
 /* User addresses end here: x86-64 with 4 levels of page tables, and the largest
  * that aarch64 has (Linux, Documentation/arch/arm64/memory.rst: 48 bits, 52
- * with LVA).  5 levels on x86-64 are used only for who asks mmap() for them. */
+ * with LVA).  On x86-64 only a program that asks mmap() for it gets addresses
+ * of 5 levels. */
 #if defined(__aarch64__)
 #define REC_ADDRESS_BITS 52
 #else

@@ -72,7 +72,7 @@ random_address(pid_t pid, uint64_t *ret)
     return false;
 }
 
-/* PR_TORN where there is none; else what kept us from reading it. */
+/* PR_TORN where there is none; else the reason why it cannot be read. */
 static pr_code
 read_random(pid_t pid, uint8_t *to, pr_err *err)
 {
@@ -91,7 +91,7 @@ read_random(pid_t pid, uint8_t *to, pr_err *err)
 
 /* ---- identity ---- */
 
-/* The number behind `key` in a status file, or -1. */
+/* The number after `key` in a status file, or -1. */
 static long
 status_number(const char *status, const char *key)
 {
@@ -99,8 +99,8 @@ status_number(const char *status, const char *key)
     return p ? strtol(p + strlen(key), NULL, 10) : -1;
 }
 
-/* How many pid namespaces know the process or thread of this status, and its
- * id in the innermost. */
+/* The number of pid namespaces that know the process or thread of this status,
+ * and its id in the innermost. */
 static int
 namespace_ids(const char *status, uint64_t *ret_inner)
 {
@@ -129,8 +129,8 @@ no_process(pid_t pid, pr_err *err)
     return PR_FAIL(err, PR_NO_PROCESS, "there is no process %d", (int)pid);
 }
 
-/* /proc shows nothing of it, by `error`: because there is no such process, or
- * for a reason that has nothing to do with it. */
+/* Why /proc shows nothing of the process, by `error`: there is no such process,
+ * or the reason lies elsewhere. */
 static pr_code
 explain_absent(pid_t pid, int error, pr_err *err)
 {
@@ -153,8 +153,8 @@ explain_absent(pid_t pid, int error, pr_err *err)
     return no_process(pid, err);
 }
 
-/* A pid that can be a target: not a thread, not a zombie and not the kernel's
- * own. */
+/* A pid that can be a target: not a thread, not a zombie and not a kernel
+ * thread. */
 static pr_code
 check_kind(pid_t pid, const rec_stat *stat, const char *status, pr_err *err)
 {
@@ -200,7 +200,7 @@ rec_process_open(pid_t pid, rec_process *ret, pr_err *err)
         code = read_random(pid, p.auxv_random, err);
         p.has_random = code == PR_OK;
     }
-    if (code == PR_TORN) { /* a program can do without */
+    if (code == PR_TORN) { /* a program may have none */
         pr_err_clear(err);
         code = PR_OK;
     }
@@ -245,12 +245,12 @@ rec_process_check(const rec_process *process)
     if (has_ended(process))
         return REC_ENDED;
     uint8_t random[16];
-    /* a process that is about to end has no memory: that is not an exec */
+    /* a process that is about to end has no memory: not an exec */
     if (!process->has_random ||
         read_random(process->pid, random, NULL) != PR_OK ||
         memcmp(random, process->auxv_random, sizeof random) == 0)
         return REC_ALIVE;
-    /* what was read is of this process only if it still is there */
+    /* the bytes are those of this process only if it is still there */
     return has_ended(process) ? REC_ENDED : REC_EXECED;
 }
 
@@ -379,7 +379,7 @@ rec_process_host_tid(const rec_process *process, uint64_t tid)
 
 enum { TAKEN = -1 };
 
-/* Every process there is, and its parent; TAKEN: it was found to descend. */
+/* Every process and its parent; TAKEN: it is a descendant. */
 typedef struct family {
     pid_t *all, *parent, *found;
     size_t n, n_found;
@@ -402,8 +402,8 @@ read_parents(family *f, pr_err *err)
     return PR_OK;
 }
 
-/* Children of `pid`.  One read of /proc is not one moment: a process may seem
- * to descend from itself, so nobody is taken twice. */
+/* Children of `pid`.  One read of /proc mixes moments: a process may seem to
+ * descend from itself, so each is taken once. */
 static void
 take_children(family *f, pid_t pid)
 {
@@ -415,7 +415,7 @@ take_children(family *f, pid_t pid)
     }
 }
 
-/* Whoever was found, in order of pid. */
+/* The processes found, in order of pid. */
 static void
 sort_found(family *f)
 {

@@ -13,7 +13,7 @@
 typedef struct rec_process {
     pid_t pid;
     int pidfd;               /* or -1 on kernels without */
-    uint64_t start_time;     /* field 22 of stat: tells a reused pid apart */
+    uint64_t start_time;     /* field 22 of stat: differs for a reused pid */
     uint8_t auxv_random[16]; /* bytes at AT_RANDOM: change with exec */
     bool has_random;
     bool own_pid_ns; /* the target's thread ids are not ours: NSpid */
@@ -35,8 +35,8 @@ rec_alive rec_process_check(const rec_process *process);
 /* Still the same process?  One system call where there are pidfds. */
 bool rec_process_is_same(const rec_process *process);
 
-/* After REC_EXECED: the program that it has now is the known one.  The identity
- * of the process stays.  PR_NO_PROCESS if it has ended. */
+/* After REC_EXECED: take the present program as the known one.  The identity of
+ * the process stays.  PR_NO_PROCESS if it has ended. */
 pr_code rec_process_renew(rec_process *process, pr_err *err);
 
 /* A thread of `pid` through which its memory can be read and /proc shows its
@@ -54,16 +54,17 @@ typedef struct rec_process_facts {
 } rec_process_facts;
 
 /* A number that changes when the process executes a program, maps something, or
- * its first thread runs: equal numbers say that it did nothing meanwhile.
- * Never 0. */
+ * its first thread runs: equal numbers show that it did none of these
+ * meanwhile.  Never 0. */
 uint64_t rec_process_print(pid_t pid);
 
-/* Never fails: what is not known is 0 or empty, and the pid is ours. */
+/* Never fails: unknown members are 0 or empty, and an unknown pid is the one in
+ * our namespace. */
 void rec_process_facts_read(pid_t pid, rec_process_facts *ret);
 
-/* Say in *err why the memory of pid may not be read and what to do: uid,
- * capability, Yama level, not dumpable, seccomp, already traced.
- * Returns PR_DENIED, or PR_NO_PROCESS if it has ended. */
+/* Set *err to why the memory of pid may not be read and what to do: uid,
+ * capability, Yama level, not dumpable, seccomp, already traced.  Returns
+ * PR_DENIED, or PR_NO_PROCESS if it has ended. */
 pr_code rec_process_explain_denied(pid_t pid, int error, pr_err *err);
 
 /* The kernel's id in our namespace of the thread the target knows as
@@ -95,9 +96,9 @@ typedef struct rec_maps {
 pr_code rec_maps_read(pid_t pid, rec_maps *ret, pr_err *err);
 void rec_maps_release(rec_maps *maps);
 
-/* Open the file behind a mapping, whatever the path means in this mount
- * namespace: map_files, /proc/PID/root + path, path; the inode decides.
- * Read-only, O_NONBLOCK, regular files only.  Returns a descriptor or -1. */
+/* Open the file of a mapping, whatever the path means in this mount namespace:
+ * map_files, /proc/PID/root + path, path; the inode decides.  Read-only,
+ * O_NONBLOCK, regular files only.  Returns a descriptor or -1. */
 int rec_maps_open(pid_t pid, const rec_mapping *mapping);
 
 #endif

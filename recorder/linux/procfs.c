@@ -1,8 +1,8 @@
 /*
- * procfs.c - read a file of /proc until it ends or the room does.
+ * procfs.c - read a file of /proc until the file or the buffer ends.
  *
- * The name of a process or thread may hold any byte, ')' and newline
- * included: what follows it in /proc/PID/stat is found behind the last ')'.
+ * The name of a process or thread may hold any byte, ')' and newline included:
+ * the fields that follow it in /proc/PID/stat begin after the last ')'.
  */
 #include "recorder/linux/procfs.h"
 

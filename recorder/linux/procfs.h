@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The first size - 1 bytes of the file at `path`, terminated; false: not to be
- * had (errno says why).  *ret_len may be NULL. */
+/* The first size - 1 bytes of the file at `path`, terminated; false: it cannot
+ * be read (errno says why).  *ret_len may be NULL. */
 bool rec_procfs_read(const char *path, char *to, size_t size, size_t *ret_len);
 
 /* The same of /proc/PID/NAME. */
@@ -26,14 +26,14 @@ typedef struct rec_stat {
     uint64_t start_time;
 } rec_stat;
 
-/* Of a process, or with tid > 0 of its thread.  False: it is gone, or tells
- * nothing of this form. */
+/* Of a process, or with tid > 0 of its thread.  False: it is gone, or its text
+ * has another form. */
 bool rec_stat_read(pid_t pid, pid_t tid, rec_stat *ret);
 
 /* Milliseconds since the process was forked; UINT64_MAX: it has ended. */
 uint64_t rec_stat_age_ms(pid_t pid);
 
-/* Is the process or thread of this state no more than a name? */
+/* Is the process or thread of this state dead (a zombie)? */
 static inline bool
 rec_stat_ended(char state)
 {

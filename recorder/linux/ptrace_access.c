@@ -1,8 +1,8 @@
 /*
- * ptrace_access.c - why the memory of a process may not be read, and what to do.
+ * ptrace_access.c - why the memory of a process may not be read, and the remedy.
  *
  * The kernel answers EPERM whatever the reason (ptrace(2), "Ptrace access mode
- * checking"); this looks at the same things in the same order.
+ * checking"); this file checks the same conditions in the same order.
  */
 #include "recorder/linux/process.h"
 #include "recorder/linux/procfs.h"
@@ -22,10 +22,10 @@ typedef struct view {
     pid_t pid;
     uid_t target, ours;
     bool capable;      /* CAP_SYS_PTRACE in our own user namespace */
-    bool same_user_ns; /* or not known: only who may look is told */
+    bool same_user_ns; /* or not known: only a permitted reader sees it */
     bool nested;       /* our own user namespace is not the first one */
     bool dumpable;
-    bool stronger; /* it has capabilities that we have not */
+    bool stronger; /* it has capabilities that we lack */
     bool filtered; /* a seccomp filter watches us */
     int yama;      /* kernel.yama.ptrace_scope; 0 also without Yama */
 } view;
@@ -171,6 +171,6 @@ rec_process_explain_denied(pid_t pid, int error, pr_err *err)
                       "containers: --cap-add=SYS_PTRACE or --security-opt "
                       "seccomp=unconfined");
     return denied(&v, error, err, "the kernel says no",
-                  "look for a security module (SELinux, AppArmor) that "
+                  "check for a security module (SELinux, AppArmor) that "
                   "forbids ptrace");
 }

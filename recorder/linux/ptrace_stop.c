@@ -1,14 +1,14 @@
 /*
  * ptrace_stop.c - PTRACE_SEIZE and PTRACE_INTERRUPT on every thread.
  *
- * Facts of ptrace(2), kernel/ptrace.c and kernel/exit.c (Linux) that this rests
- * on: SEIZE does not stop; an interrupted thread traps before it returns to
- * user code, wherever it is; DETACH from a signal-delivery-stop delivers the
+ * Facts of ptrace(2), kernel/ptrace.c and kernel/exit.c (Linux) that this file
+ * rests on: SEIZE does not stop; an interrupted thread traps before it returns
+ * to user code, wherever it is; DETACH from a signal-delivery-stop delivers the
  * signal given; a detached thread whose process is in a group stop goes back
  * into it.  A thread that ends while it is traced stays a zombie until its
  * tracer waits for it, and only then may the real parent wait for the process.
- * If tracer and real parent are one process, they share one exit status: who
- * waits first has it.
+ * If tracer and real parent are one process, they share one exit status: the
+ * first to wait gets it.
  */
 #include "recorder/linux/ptrace_stop.h"
 
@@ -105,7 +105,7 @@ refused(const rec_ptrace *pause, pid_t tid, int error, pr_err *err)
     return PR_DENIED;
 }
 
-/* A thread that ends while it is seized is no failure. */
+/* A thread that ends while it is seized is not a failure. */
 static pr_code
 seize(rec_ptrace *pause, pid_t tid, pr_err *err)
 {
@@ -126,7 +126,7 @@ seize(rec_ptrace *pause, pid_t tid, pr_err *err)
     return PR_OK;
 }
 
-/* ---- what became of an interrupted thread ---- */
+/* ---- the state of an interrupted thread ---- */
 
 typedef enum arrival {
     ARRIVED, /* it is stopped */
@@ -134,8 +134,8 @@ typedef enum arrival {
     LEFT /* it has ended and was waited for */
 } arrival;
 
-/* A report of this thread, without waiting for one.  The exit status of our own
- * child is left to the one who started it. */
+/* Take a report of this thread, without waiting for one.  The exit status of
+ * our own child is left to the code that started it. */
 static arrival
 look_at(const rec_ptrace *pause, rec_ptrace_thread *thread)
 {
@@ -307,7 +307,7 @@ let_go(rec_ptrace *pause)
     pause->n = kept;
 }
 
-/* One that was not waited for in vain before? */
+/* Is there a thread from which no resume has failed to detach? */
 static bool
 has_new(const rec_ptrace *pause)
 {

@@ -4,8 +4,8 @@
  *
  * Each stop seizes every thread and interrupts it, and each resume detaches
  * again: between two stops the target is not traced, signals reach it as
- * always, and a debugger may attach.  Measured, this costs no more than staying
- * attached.
+ * always, and a debugger may attach.  By measurement this costs no more than
+ * staying attached.
  *
  * Deadlines  No call waits longer than the limits below.  A thread that the
  *         kernel holds (state D: a frozen cgroup, a dead file server) cannot
@@ -30,19 +30,19 @@
 
 enum {
     REC_PTRACE_STOP_MS = 500, /* for all threads to stop */
-    REC_PTRACE_RESUME_MS = 10 /* for those that did not stop to do it */
+    REC_PTRACE_RESUME_MS = 10 /* of a resume, for threads held in the kernel */
 };
 
 typedef struct rec_ptrace_thread {
     pid_t tid;
-    int signal;   /* to be delivered when it goes on, or 0 */
+    int signal;   /* to deliver when the thread goes on, or 0 */
     bool stopped; /* false: held in the kernel, stops before user code */
     bool late;    /* a resume could not detach from it */
 } rec_ptrace_thread;
 
 typedef struct rec_ptrace {
     pid_t pid;
-    bool own_child; /* its exit status is for the one who started it */
+    bool own_child; /* its exit status is for the code that started it */
     rec_ptrace_thread *thread;
     size_t n, cap;
 } rec_ptrace;
@@ -63,8 +63,9 @@ void rec_ptrace_resume(rec_ptrace *pause);
  * costs nothing when there are none. */
 void rec_ptrace_serve(rec_ptrace *pause);
 
-/* Resume and free.  From another thread than the one that seized it only frees:
- * what is still seized is let go when that thread ends. */
+/* Resume and free.  Called from another thread than the one that seized, it
+ * only frees: the kernel detaches from the threads that are still seized when
+ * the seizing thread ends. */
 void rec_ptrace_release(rec_ptrace *pause);
 
 #endif

@@ -43,7 +43,7 @@ open_task_file(pid_t pid, pid_t tid, const char *name)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* A file of a thread, kept open if it may be; 0: the thread is gone. */
+/* A file of a thread, kept open below the limit; 0: the thread is gone. */
 static size_t
 read_task_file(const rec_sched *s, int *kept, pid_t pid, pid_t tid,
                const char *name, char *to, size_t size)
@@ -70,8 +70,7 @@ exists(pid_t pid, pid_t tid)
     return access(path, F_OK) == 0;
 }
 
-/* Three numbers; a thread that a list of threads shows was put on a CPU at
- * least once. */
+/* Three numbers; a thread in a list of threads was on a CPU at least once. */
 static bool
 parse_schedstat(const char *text, uint64_t v[3])
 {
@@ -135,10 +134,11 @@ number_after(const char *text, const char *name, uint64_t *ret)
     return end != p;
 }
 
-/* Was it taken off its CPU as often as it was put on one?  Its letter alone
- * would not say so: the kernel sets that to S or D before it switches, and a
- * thread that is woken in between runs on (Linux, kernel/sched/core.c,
- * __schedule(): both counts change with each switch and with nothing else). */
+/* Did the kernel take it off a CPU as often as it put it on one?  Its letter
+ * alone does not show that: the kernel sets the letter to S or D before it
+ * switches, and a thread that is woken in between runs on (Linux,
+ * kernel/sched/core.c, __schedule(): both counts change with each switch and
+ * with nothing else). */
 static bool
 is_off_cpu(rec_sched *s, pid_t pid, pid_t tid)
 {

@@ -1,6 +1,6 @@
 /*
- * sched_state.h - what the kernel says of one thread: whether it ran, whether
- * it is asleep, and its CPU.
+ * sched_state.h - the kernel's facts on one thread: whether it ran, whether it
+ * is asleep, and its CPU.
  *
  * From /proc/PID/task/TID: schedstat (time on a CPU, time waiting for one,
  * times it was put on one; Linux, kernel/sched/stats.h, struct sched_info),
@@ -26,7 +26,7 @@ typedef struct rec_sched {
     uint32_t cpu; /* its CPU, or the last one that it had */
 } rec_sched;
 
-/* What the kernel counts of a thread since it began. */
+/* The kernel's counts of a thread since it began. */
 typedef struct rec_sched_times {
     uint64_t run_ns, wait_ns;        /* on a CPU; runnable, waiting for one */
     uint64_t voluntary, involuntary; /* switches away from a CPU */
@@ -42,15 +42,14 @@ typedef enum rec_sched_answer {
     REC_SCHED_GONE       /* there is no such thread */
 } rec_sched_answer;
 
-/* Read schedstat of thread `tid` of process `pid`.  REC_SCHED_KNOWN: *ret_ran is
- * false only if the thread did not run since the last call.  Else *ret_ran is
- * true, and nothing is proven. */
+/* Read schedstat of thread `tid` of process `pid`.  REC_SCHED_KNOWN: *ret_ran
+ * is false only if the thread did not run since the last call.  Else *ret_ran
+ * is true, and nothing is proven. */
 rec_sched_answer rec_sched_ran(rec_sched *sched, pid_t pid, pid_t tid,
                                bool *ret_ran);
 
-/* Read the letter of its state and its CPU.  What this finds holds until a
- * call of rec_sched_ran() finds that the thread ran.  False: the thread is
- * gone. */
+/* Read the letter of its state and its CPU.  The result holds until a call of
+ * rec_sched_ran() finds that the thread ran.  False: the thread is gone. */
 bool rec_sched_read(rec_sched *sched, pid_t pid, pid_t tid);
 
 /* False: not known.  Changes nothing that a proof rests on. */

@@ -10,7 +10,7 @@
 
 /* ---- the machine ---- */
 
-/* Bounds of what CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, which stops while
+/* Bounds of the lead of CLOCK_BOOTTIME over CLOCK_MONOTONIC, which stops while
  * the machine is suspended; ns. */
 typedef struct rec_clock_gap {
     uint64_t least, most;
@@ -22,7 +22,7 @@ rec_clock_gap rec_clock_gap_of(uint64_t monotonic, uint64_t boot,
 
 rec_clock_gap rec_clock_gap_read(void);
 
-/* How long the machine surely was suspended between the two, ns; 0 for what is
+/* How long the machine was surely suspended between the two, ns; 0 for a time
  * too short to be a suspension. */
 uint64_t rec_clock_suspended(const rec_clock_gap *then,
                              const rec_clock_gap *now);

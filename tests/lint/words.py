@@ -18,7 +18,7 @@ PLACES = ("README.md", ".github", "Makefile", "spec/architecture.md",
           "spec/man", "spec/sampling.md", "tests/bench", "tests/cli",
           "tests/demo", "tests/fuzz", "tests/lint", "tests/live", "tests/peers",
           "tests/run", "tests/setup", "tests/targets", "converter", "query",
-          "include")
+          "include", "recorder/linux", "recorder/cpython")
 # The list of kinds itself, and names that are data.
 SKIPPED = ("tests/lint/words.py", "tests/targets/names.py", "tests/cases/",
            "spec/vectors/")
