@@ -2,11 +2,11 @@
  * bytes.h - the types of spec/format.md section 2, to and from bytes.
  *
  * Writing: pf_put_...() store at a pointer that has room and return the byte
- * behind; a pf_buf grows and remembers that it could not, so that a body of
- * many fields is checked once, at its end.
+ * after what they stored; a pf_buf grows and remembers that it could not, so
+ * that a writer of many fields checks it once, at their end.
  * Reading: a pf_cur never leaves its bytes.  Its first failure sticks: `bad`
  * points at the field that did not fit or was not legal, every later read
- * fails as well, and outs are untouched.
+ * fails as well, and leaves its outs as they were.
  */
 #ifndef FORMAT_BYTES_H
 #define FORMAT_BYTES_H
@@ -135,10 +135,10 @@ pf_put_frame(uint8_t *p, const pr_frame *f)
 typedef struct pf_buf {
     uint8_t *p;
     size_t n, cap;
-    bool failed; /* out of memory: what was put since is missing */
+    bool failed; /* out of memory: it lacks all that was put since */
 } pf_buf;
 
-/* Room for `more` bytes behind the present end; false: out of memory. */
+/* Room for `more` bytes after the present end; false: out of memory. */
 static inline bool
 pf_buf_reserve(pf_buf *b, size_t more)
 {
@@ -208,7 +208,7 @@ pf_left(const pf_cur *c)
     return (size_t)(c->end - c->p);
 }
 
-/* Fail at `at`; also for what the bytes say and the caller refuses. */
+/* Fail at `at`; callers also refuse a legal field with it. */
 static inline bool
 pf_refuse(pf_cur *c, const uint8_t *at)
 {
@@ -363,8 +363,8 @@ pf_get_svarint(pf_cur *c, int32_t *ret)
     return true;
 }
 
-/* A count of things that take at least `min_size` (not 0) bytes each: one
- * that the bytes left cannot hold is refused, so it is safe to allocate by. */
+/* A count of things that take at least `min_size` (not 0) bytes each.  Fails
+ * if the bytes left cannot hold so many, so it is safe to allocate by. */
 static inline bool
 pf_get_count(pf_cur *c, size_t min_size, uint64_t *ret)
 {

@@ -11,7 +11,8 @@
 #define PF_RECORDS_MAX (256u << 20)
 
 /* RFC 8878 3.1.1.2: a block takes at least 4 bytes (three of header, one of a
- * run) and holds at most 128 KiB.  What claims more is no zstd frame. */
+ * run) and holds at most 128 KiB.  A frame that claims more is
+ * not zstd's. */
 #define PF_ZSTD_BLOCK_MIN 4u
 #define PF_ZSTD_BLOCK_MAX (128u << 10)
 
@@ -36,7 +37,7 @@ _Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
                    PF_PIECE_MAX,
                "a record fits a piece");
 
-/* Samples of one delta: a longer run is told in parts, so that the arrays of
+/* Samples of one delta: a longer run is emitted in parts, so that the arrays of
  * times and statuses stay in the first cache. */
 #define PF_RUN_MAX 2048u
 

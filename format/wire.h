@@ -34,7 +34,7 @@ enum {
     PF_RECORD_THREAD = 0, /* u64 */
     PF_RECORD_INTERP = 8, /* u32 */
     PF_RECORD_KIND = 12,  /* u8 */
-    PF_RECORD_SIZE = 13   /* of what all kinds begin with */
+    PF_RECORD_SIZE = 13   /* the part that all kinds begin with */
 };
 typedef enum pf_record_kind {
     PF_REPEAT = 0,

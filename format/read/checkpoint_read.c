@@ -150,7 +150,7 @@ typedef struct walk {
     pr_err *err;
 } walk;
 
-/* Tell it, if it was read and somebody listens. */
+/* Call `op` with it, if it was read and the caller has such a call. */
 #define TELL(w, op, ...) \
     ((w)->ops->op ? (w)->ops->op((w)->context, __VA_ARGS__, (w)->err) : PR_OK)
 

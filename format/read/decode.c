@@ -158,7 +158,7 @@ thread_of(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
 
 /* ---- stacks ---- */
 
-/* Behind the outermost frame. */
+/* The end of the array: after the outermost frame. */
 static inline uint32_t *
 stack_end(const pf_track *t)
 {
@@ -204,7 +204,7 @@ enter(pf_decoder *d, pf_track *t)
     t->fresh = false;
 }
 
-/* ---- telling ---- */
+/* ---- emitting ---- */
 
 /* The part of the run that is in the wanted time: runs are in time order. */
 static uint32_t
@@ -219,8 +219,8 @@ clip(const pf_decoder *d, uint32_t *first, uint32_t n)
     return n - i;
 }
 
-/* Threads of a CPython file are told with their first record: that is also the
- * order of their numbers. */
+/* A thread of a CPython file is emitted with its first record: that is also
+ * the order of their numbers. */
 static pr_code
 tell_new_thread(pf_decoder *d, uint8_t status, pr_err *err)
 {
@@ -232,8 +232,8 @@ tell_new_thread(pf_decoder *d, uint8_t status, pr_err *err)
     return code;
 }
 
-/* For SPAN.  Threads interleave: which way a comparison goes is hard to
- * foresee, so it chooses a value and not a branch. */
+/* For SPAN.  Threads interleave, and a processor predicts the comparison badly:
+ * so it chooses a value and not a branch. */
 static inline void
 see_times(pf_decoder *d, uint64_t first_us, uint64_t last_us, uint32_t n)
 {
@@ -242,7 +242,7 @@ see_times(pf_decoder *d, uint64_t first_us, uint64_t last_us, uint32_t n)
     d->samples += n;
 }
 
-/* Tell n decoded samples of the present stack of d->thread. */
+/* Emit n decoded samples of the present stack of d->thread. */
 static inline pr_code
 tell_run(pf_decoder *d, uint32_t n, pr_err *err)
 {
@@ -422,10 +422,10 @@ take_id(const pf_decoder *d, uint64_t bytes, uint64_t stop, uint32_t *ret)
     return bytes <= 0xffffff && *ret < d->frame_limit;
 }
 
-/* Frame ids by the words of take_id(), while eight bytes can be read.  Where a
- * record ends hangs on how long its ids are, and that is hard to foresee: so
- * there is no branch on it, and one look finds two of them.  Returns how many
- * of the n. */
+/* Frame ids by the words of take_id(), while eight bytes can be read.  The end
+ * of a record depends on the lengths of its ids, which a processor predicts
+ * badly: so there is no branch on a length, and one word gives two ids.
+ * Returns how many of the n. */
 static inline uint32_t
 get_short_ids(const pf_decoder *d, pf_cur *c, uint32_t *into, uint32_t n)
 {

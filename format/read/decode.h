@@ -5,12 +5,12 @@
  *     kept of a record but its thread's stack and time.
  *  D2 Records come in pieces; a record that a piece cuts is left for the next
  *     one, a run goes on where it was cut.
- *  D3 Samples outside the wanted time change the stack and are not told; the
- *     next told delta says what changed since the last told one.
+ *  D3 Samples outside the wanted time change the stack and are not emitted; the
+ *     next emitted delta holds all changes since the last emitted one.
  *  D5 A clock that steps back, in a file of CPython, stands still until it has
  *     caught up: a sample has at least the time of the one before it.
  *  D4 Between segments a thread's stack is kept: a segment that begins with
- *     the stack it had tells no change.
+ *     the stack that the thread had emits no change.
  */
 #ifndef FORMAT_READ_DECODE_H
 #define FORMAT_READ_DECODE_H
@@ -40,7 +40,7 @@ typedef struct pf_decoder {
     pr_sink *sink;
     pf_names *names;
     uint64_t from_us, to_us;
-    bool learn; /* no checkpoint names threads: tell them as they appear */
+    bool learn; /* no checkpoint names threads: emit them as they appear */
 
     pf_track *track; /* [n_tracks], by the thread's number */
     size_t n_tracks, track_cap;
@@ -50,7 +50,7 @@ typedef struct pf_decoder {
     uint32_t depth_max;   /* frames of a stack */
 
     pf_recent *recent; /* by hash: most records find their thread here */
-    uint64_t *time_us; /* of the samples that are told next */
+    uint64_t *time_us; /* of the samples that are emitted next */
     uint8_t *status;
 
     uint32_t threads_told;
@@ -67,7 +67,7 @@ typedef struct pf_decoder {
     bool sink_failed; /* the code is the sink's: stop */
     uint64_t told;    /* samples */
     uint64_t records[PF_POP_PUSH + 1];
-    pf_reader_stats stats; /* what is not counted by kind of record */
+    pf_reader_stats stats; /* all but the counts by kind of record */
 } pf_decoder;
 
 pr_code pf_decoder_init(pf_decoder *d, pr_sink *sink, pf_names *names,

@@ -83,7 +83,7 @@ index_parse(uint8_t *p, size_t n, bool swapped, pf_index *index, pr_err *err)
     return get_rows(&c, index->at, index, err);
 }
 
-/* The length that the index's own tail tells; 0: no tail of an index. */
+/* The length that the index's own tail says; 0: no tail of an index. */
 static pr_code
 index_length(const pf_input *in, uint64_t end, bool swapped, uint64_t *ret,
              pr_err *err)

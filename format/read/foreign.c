@@ -1,5 +1,5 @@
 /*
- * foreign.c - what a file is that is no profile.
+ * foreign.c - the kind of a file that is not a profile.
  */
 #include "format/read/foreign.h"
 

@@ -1,5 +1,5 @@
 /*
- * foreign.h - what a file is that is no profile, for the message about it.
+ * foreign.h - the kind of a file that is not a profile, for the message.
  */
 #ifndef FORMAT_READ_FOREIGN_H
 #define FORMAT_READ_FOREIGN_H

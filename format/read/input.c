@@ -23,7 +23,7 @@ pf_input_open(const char *path, pf_input *ret, pr_err *err)
     if (fstat(fd, &st) < 0) {
         int sys = errno;
         close(fd);
-        return PR_FAIL_SYS(err, PR_IO, sys, "cannot look at '%s'", path);
+        return PR_FAIL_SYS(err, PR_IO, sys, "cannot stat '%s'", path);
     }
     if (!S_ISREG(st.st_mode)) {
         close(fd);
@@ -56,7 +56,7 @@ pf_input_read(const pf_input *in, uint64_t at, void *buf, size_t n, pr_err *err)
 {
     if (at > in->size || n > in->size - at)
         return PR_FAIL_AT(err, PR_CUT, in->size,
-                          "%zu bytes wanted at %" PRIu64 ", behind the end", n,
+                          "%zu bytes wanted at %" PRIu64 ", after the end", n,
                           at);
     for (size_t done = 0; done < n;) {
         ssize_t got =

@@ -1,8 +1,8 @@
 /*
  * input.h - a file, read at offsets.
  *
- * Not mapped: a file may shrink while it is read, and what was read must not
- * count as memory.
+ * Not mapped: a file may shrink while it is read, and the pages that were read
+ * must not count as memory.
  */
 #ifndef FORMAT_READ_INPUT_H
 #define FORMAT_READ_INPUT_H
@@ -16,11 +16,11 @@
 
 typedef struct pf_input {
     int fd;
-    uint64_t size; /* when it was opened: what is appended later is not seen */
+    uint64_t size; /* when it was opened: bytes appended later are not seen */
     char *path;    /* as the caller gave it */
 } pf_input;
 
-/* PR_IO, PR_NOMEM, or PR_USAGE for what is no regular file. */
+/* PR_IO, PR_NOMEM, or PR_USAGE if it is not a regular file. */
 pr_code pf_input_open(const char *path, pf_input *ret, pr_err *err);
 void pf_input_close(pf_input *in);
 

@@ -36,7 +36,7 @@ void pf_processes_release(pf_processes *processes);
 pr_code pf_processes_add(pf_processes *processes, uint32_t file_index,
                          uint32_t *ret, pr_err *err);
 
-/* What a record says, in place of what earlier ones said: a copy is kept. */
+/* Keep a copy of a record, in place of earlier ones of its process. */
 pr_code pf_processes_describe(pf_processes *processes, const pr_process *record,
                               pr_err *err);
 

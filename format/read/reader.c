@@ -144,7 +144,7 @@ start_of(const pf_reader *r)
     pr_start start = {
         .start_us = h->start_us,
         .wall_us = pf_metadata_number(&r->names.metadata, PF_META_WALL),
-        /* a nominal distance of 0 says nothing, and nobody may divide by it */
+        /* a nominal distance of 0 says nothing, and must not be a divisor */
         .interval_us = h->interval_us ? h->interval_us : 1,
         .mode = mode_of(h->capture),
         .capture = h->capture & ~PF_CAPTURE_MODE_MASK,

@@ -60,7 +60,7 @@ struct pf_reader {
     pf_buf kept; /* typed records of the segments, as they are (5.3) */
     bool index_known;
     pf_index index;
-    bool index_traces; /* met what ends as an index does, whole or not */
+    bool index_traces;         /* bytes end as an index does, whole or not */
     uint64_t expected_samples; /* by index or header; UINT64_MAX: not known */
 
     uint64_t missing; /* segments whose checkpoint is damaged, if counted */
@@ -74,7 +74,7 @@ struct pf_reader {
     pf_reader_stats stats; /* of the last replay */
 };
 
-/* Note what is wrong: PR_CUT or PR_DAMAGED.  The first damage stays, and it
+/* Note a fault: PR_CUT or PR_DAMAGED.  The first damage stays, and it
  * takes the place of a cut. */
 void pf_fault_add(pf_reader *r, pr_code code, uint64_t offset,
                   const char *format, ...)

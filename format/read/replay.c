@@ -1,6 +1,5 @@
 /*
- * replay.c - tell a profile file to a sink, and check one by telling it to
- * nobody.
+ * replay.c - emit a profile file into a sink, and check one without a sink.
  */
 #include "format/limits.h"
 #include "format/read/decode.h"
@@ -31,7 +30,7 @@ report(const replay *p)
                                 p->r->info.samples);
 }
 
-/* ---- what comes before the samples ---- */
+/* ---- calls before the samples ---- */
 
 /* start() says the wall clock. */
 static pr_code
@@ -73,7 +72,7 @@ tell_names(replay *p, pr_err *err)
     return code;
 }
 
-/* ---- what stands beside the samples ---- */
+/* ---- calls beside the samples ---- */
 
 static uint32_t
 thread_of_ref(const replay *p, pf_ref ref)
@@ -118,8 +117,8 @@ tell_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
     return pf_decoder_base(&p->decoder, ref, base_us, err);
 }
 
-/* Counters are told as they stand, in a range of time too: since the start of
- * the recording. */
+/* Counters are emitted as they stand, since the start of the recording, in a
+ * range of time too. */
 static pr_code
 tell_count(void *context, pf_ref ref, const pr_count *count, pr_err *err)
 {
@@ -330,7 +329,7 @@ tell_segments(replay *p, pr_err *err)
 
 /* ---- what is lost ---- */
 
-/* Losses that replay() itself found stand where no time is known. */
+/* Losses that replay() itself found have no known time. */
 static pr_code
 tell_gap(replay *p, const pf_gap *gap, pr_err *err)
 {
@@ -399,7 +398,7 @@ tell_pieces(replay *p, pf_stream *stream, pr_err *why)
     return PR_OK;
 }
 
-/* What CPython's header counts is what its samples are. */
+/* CPython's header counts the samples and threads that were found. */
 static void
 check_stock_totals(replay *p)
 {
@@ -486,7 +485,7 @@ keep_stats(const replay *p)
         s->full_records + s->suffix_records + s->pop_push_records;
 }
 
-/* The answer about the file: what is wrong first, and all that is lost. */
+/* The answer about the file: its first fault, and all that is lost. */
 static pr_code
 answer(const replay *p, pr_err *err)
 {

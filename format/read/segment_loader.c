@@ -34,7 +34,7 @@ struct pf_loader {
     size_t n_workers;
     pthread_mutex_t lock; /* guards all below and slot.full */
     pthread_cond_t changed;
-    size_t next_segment; /* the first that nobody took */
+    size_t next_segment; /* the first that no worker took */
     size_t taken;        /* wanted segments that workers took */
     size_t given;        /* wanted segments that the caller got */
     bool in_use;         /* the caller holds the slot of the last one given */
@@ -101,7 +101,7 @@ load(const pf_loader *l, size_t segment, ZSTD_DCtx *zstd, pf_loaded *out)
 
 /* ---- in order ---- */
 
-/* The next wanted segment from `from` on; l->n behind the last. */
+/* The next wanted segment from `from` on; l->n after the last. */
 static size_t
 next_wanted(const pf_loader *l, size_t from)
 {
@@ -220,7 +220,7 @@ pf_loader_new(const pf_input *in, bool swapped, const pf_segment *segment,
         pf_loader_free(l);
         return pr_no_memory(err);
     }
-    /* without threads the caller loads for himself, with fewer it is slower */
+    /* without threads the caller loads them itself, with fewer it is slower */
     while (jobs > 1 && l->n_workers < (size_t)jobs &&
            !pthread_create(&l->worker[l->n_workers], NULL, work, l))
         l->n_workers++;

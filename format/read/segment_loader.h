@@ -19,13 +19,14 @@ typedef struct pf_loaded {
 typedef struct pf_loader pf_loader;
 
 /* Load segment[i] for all i with wanted[i], with `jobs` threads (at most 1:
- * in the caller's).  What is pointed to outlives the loader. */
+ * in the caller's).  The caller keeps all that the arguments point to until
+ * the loader is freed. */
 pr_code pf_loader_new(const pf_input *in, bool swapped,
                       const pf_segment *segment, const bool *wanted, size_t n,
                       int jobs, pf_loader **ret, pr_err *err);
 void pf_loader_free(pf_loader *loader); /* takes NULL */
 
-/* The next wanted one; valid until the next call.  NULL behind the last. */
+/* The next wanted one; valid until the next call.  NULL after the last. */
 const pf_loaded *pf_loader_next(pf_loader *loader, size_t *ret_segment);
 
 #endif

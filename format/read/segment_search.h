@@ -23,7 +23,7 @@ typedef struct pf_search {
     bool swapped;
     uint64_t end; /* no checkpoint ends after it */
     uint64_t budget;
-    bool traces;  /* met what begins as a checkpoint does, whole or not */
+    bool traces;  /* bytes begin as a checkpoint does, whole or not */
     pf_buf frame; /* of the candidate */
 } pf_search;
 

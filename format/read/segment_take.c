@@ -1,8 +1,8 @@
 /*
  * segment_take.c - a whole checkpoint's body into the reader.
  *
- * A body is walked twice: once to check all of it, so that a wrong one leaves
- * nothing behind, and once to take it.
+ * A body is walked twice: once to check all of it, so that nothing of a wrong
+ * one stays, and once to take it.
  */
 #include "format/read/segment_take.h"
 
@@ -271,7 +271,7 @@ static const pf_checkpoint_ops take_ops = {
     .record = keep_record,
 };
 
-/* What a checkpoint counts is what was seen, while nothing is lost. */
+/* A checkpoint counts what the reader counted, while nothing is lost. */
 static void
 check_counts(const pf_taking *t, const check *c, uint64_t at)
 {

@@ -7,7 +7,7 @@
 
 #include "format/read/reader_internal.h"
 
-/* What taking one checkpoint after the other knows. */
+/* The state between one checkpoint and the next. */
 typedef struct pf_taking {
     pf_reader *r;
     pf_buf frame, body;               /* of the present checkpoint */

@@ -25,7 +25,7 @@ is_of_header(const pf_reader *r, const pf_index *index)
            index->header_check;
 }
 
-/* Keep the candidate unless the one that is there is of this header. */
+/* Keep the candidate unless the present one is of this header. */
 static void
 keep_index(pf_reader *r, pf_index *candidate)
 {
@@ -301,7 +301,7 @@ take_by_search(pf_taking *t, pf_layout *layout, pr_err *err)
 
 /* ---- which of them ---- */
 
-/* A whole file of CPython, as far as its first zstd frame tells: nothing in
+/* A whole file of CPython, as far as its first zstd frame shows: nothing in
  * it is worth a search. */
 static pr_code
 is_plain(const pf_reader *r, bool *ret, pr_err *err)

@@ -1,13 +1,13 @@
 /*
  * stock.c - open a file of CPython 3.15: it has no checkpoints, so its names
- * are in the tables behind the samples or nowhere.
+ * are in the tables after the samples or nowhere.
  */
 #include "format/read/stock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Before 3.15.0 the header had a sample count of 4 bytes, all behind it stood
+/* Before 3.15.0 the header had a sample count of 4 bytes, all after it stood
  * 4 bytes lower, and the version was 1 already (CPython commit 0890c1a4,
  * Modules/_remote_debugging/binary_io.h HDR_OFF_...). */
 enum {
@@ -46,23 +46,23 @@ refuse_offsets(const pf_reader *r, pr_err *err)
     if (strings == 0)
         return PR_FAIL_AT(err, PR_CUT, r->in.size,
                           "the recording is not finished and has no whole "
-                          "checkpoint: nothing can be had from it");
+                          "checkpoint: nothing in it can be read");
     if (strings <= frames && frames > r->in.size) {
         PR_FAIL_AT(err, PR_CUT, r->in.size,
                    "the file ends before its tables of names at %" PRIu64
                    " and has no whole checkpoint",
                    strings > r->in.size ? strings : frames);
-        pr_err_hint(err, "without names nothing can be had from it");
+        pr_err_hint(err, "without names nothing in it can be read");
         return PR_CUT;
     }
     return PR_FAIL_AT(err, PR_DAMAGED, PF_HEADER_STRINGS,
                       "the header's offsets of the tables are impossible");
 }
 
-/* How far behind a footer bytes are looked at that somebody appended. */
+/* The most appended bytes after a footer that are searched. */
 enum { APPENDED_MAX = 64 << 10 };
 
-/* A footer tells where it ends; that makes it easy to find.  *ret_end: where
+/* A footer says where it ends, which makes it easy to find.  *ret_end: where
  * the last one ends; 0: there is none. */
 static pr_code
 find_footer(const pf_reader *r, uint64_t *ret_end, pr_err *err)
@@ -100,8 +100,8 @@ read_footer(pf_reader *r, pr_err *err)
     if (end == 0) {
         PR_FAIL_AT(err, PR_CUT, r->in.size,
                    "a profile of CPython without its end");
-        pr_err_hint(err, "CPython writes last how many names there are: "
-                         "nothing can be had from a file without its end");
+        pr_err_hint(err, "CPython writes the number of names last: nothing in "
+                         "a file without its end can be read");
         return PR_CUT;
     }
     if (end < r->in.size)

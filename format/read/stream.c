@@ -12,15 +12,15 @@
 
 struct pf_stream {
     const pf_input *in;
-    uint64_t at, end; /* what was not read yet */
+    uint64_t at, end; /* the bytes still to read */
     ZSTD_DCtx *zstd;  /* NULL: raw */
-    size_t pending;   /* what zstd said last: 0 at the end of a frame */
+    size_t pending;   /* zstd's last answer: 0 at the end of a frame */
     ZSTD_inBuffer read;
     uint8_t *read_bytes;
     uint8_t *piece;
     size_t have, wanted;
     uint64_t dropped;
-    pr_err failed; /* told once all that was read before is handed out */
+    pr_err failed; /* reported once all that was read before is handed out */
 };
 
 pr_code

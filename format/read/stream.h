@@ -15,7 +15,7 @@ pr_code pf_stream_new(const pf_input *in, uint64_t at, uint64_t end,
                       bool compressed, pf_stream **ret, pr_err *err);
 void pf_stream_free(pf_stream *stream); /* takes NULL */
 
-/* Drop the first `used` bytes of the piece and read on behind the rest.
+/* Drop the first `used` bytes of the piece and read on after the rest.
  * The piece is PF_PIECE_SIZE bytes, PF_PIECE_MAX if so many were left, unless
  * the region ends with it (*ret_more is false then). */
 pr_code pf_stream_next(pf_stream *stream, size_t used, const uint8_t **ret,

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What stands for a name that a damaged part of the file took with it. */
+/* The name in place of one that a damaged part of the file held. */
 #define LOST_FUNC "<lost>"
 
 void
@@ -250,7 +250,7 @@ pf_symbols_frame(const pf_symbols *symbols, uint32_t id)
     return at;
 }
 
-/* Strings of frames that did not arrive: the two told behind the last. */
+/* Strings of frames that did not arrive: the two emitted after the last. */
 static pr_code
 tell_frame(const pf_symbols *s, const pr_frame *frame, pr_sink *sink,
            pr_err *err)

@@ -1,10 +1,10 @@
 /*
  * symbols.h - strings, frames, threads, metadata and counters of a file, as its
- * checkpoints and tables tell them.
+ * checkpoints and tables hold them.
  *
- * A file's ids need not be without holes: a damaged checkpoint takes its names
- * with it.  So what is told to a sink is numbered by arrival, and an id of the
- * file is looked up in the ranges that arrived.
+ * A file's ids may have holes: the names of a damaged checkpoint are lost.  So
+ * names are numbered by arrival for the sink, and an id of the file is looked
+ * up in the ranges that arrived.
  */
 #ifndef FORMAT_READ_SYMBOLS_H
 #define FORMAT_READ_SYMBOLS_H
@@ -53,7 +53,7 @@ typedef struct pf_names {
     pf_budget *budget;
     pf_symbols symbols;
 
-    pf_thread *thread; /* in order of first telling */
+    pf_thread *thread; /* in order of arrival */
     size_t n_threads, thread_cap;
     size_t n_sampled; /* of them: those with records */
     pr_table thread_table;
@@ -66,7 +66,7 @@ typedef struct pf_names {
 
     pf_metadata metadata;
 
-    pr_count *count; /* in order of first telling */
+    pr_count *count; /* in order of arrival */
     size_t n_counts, count_cap;
     pr_table count_table;
 } pf_names;
@@ -75,7 +75,7 @@ typedef struct pf_names {
 pr_code pf_names_init(pf_names *names, pf_budget *budget, pr_err *err);
 void pf_names_release(pf_names *names);
 
-/* All that a checkpoint's body tells about names: context is the pf_names. */
+/* All that a checkpoint's body says about names: context is the pf_names. */
 pr_code pf_names_string(void *names, uint32_t id, const char *bytes, size_t len,
                         pr_err *err);
 pr_code pf_names_frame(void *names, uint32_t id, const pr_frame *frame,
@@ -121,9 +121,9 @@ bool pf_symbols_equal(const pf_symbols *a, const pf_symbols *b);
  * of the frame "<lost>"; otherwise UINT32_MAX. */
 uint32_t pf_symbols_frame(const pf_symbols *symbols, uint32_t id);
 
-/* Tell all strings and frames, in order of arrival. */
+/* Emit all strings and frames, in order of arrival. */
 pr_code pf_symbols_tell(const pf_symbols *symbols, pr_sink *sink, pr_err *err);
-/* Tell one thread. */
+/* Emit one thread. */
 pr_code pf_names_tell_thread(const pf_names *names, uint32_t thread,
                              pr_sink *sink, pr_err *err);
 

@@ -286,7 +286,7 @@ check_tables(pf_reader *r, pr_err *err)
     return code;
 }
 
-/* What the header counts is what the segments hold. */
+/* The header counts as many samples and threads as the segments hold. */
 static void
 check_totals(pf_reader *r, const tail *t)
 {

@@ -8,7 +8,7 @@
 
 #include "format/read/reader_internal.h"
 
-/* What is known of the segments once all whole ones were taken. */
+/* The places of the segments, once all whole ones were taken. */
 typedef struct pf_layout {
     bool in_place;         /* they lie back to back from byte 64 on, in order */
     uint64_t misplaced_at; /* where the first one does not follow */

@@ -81,7 +81,7 @@ pf_pending_frame(pf_pending *notes, const pr_frame *frame, pr_err *err)
 {
     if (frame->file >= notes->strings.n || frame->func >= notes->strings.n)
         return PR_FAIL(err, PR_INTERNAL,
-                       "frame %" PRIu64 " has names that were not told",
+                       "frame %" PRIu64 " has names that were not emitted",
                        notes->frames.n);
     if (!pf_place_fits(frame->line, frame->end_line) ||
         !pf_place_fits(frame->column, frame->end_column))

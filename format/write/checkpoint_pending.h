@@ -1,6 +1,6 @@
 /*
- * checkpoint_pending.h - what the next checkpoint has to tell (spec/format.md 5.3), and
- * the tables of names, which the end of the file repeats.
+ * checkpoint_pending.h - the content of the next checkpoint (spec/format.md
+ * 5.3), and the tables of names, which the end of the file repeats.
  *
  * Everything is kept as it will be written.
  */
@@ -12,7 +12,7 @@
 #include <pyrec/error.h>
 #include <pyrec/profile.h>
 
-/* n entries, one behind the other. */
+/* n entries, one after the other. */
 typedef struct pf_list {
     uint64_t n;
     pf_buf items;
@@ -46,7 +46,7 @@ typedef struct pf_pending {
 void pf_pending_release(pf_pending *notes);
 
 /* PR_NOMEM; PR_LIMIT for what is too large for any checkpoint; PR_INTERNAL
- * for an id that was not told. */
+ * for an id that was not emitted. */
 pr_code pf_pending_string(pf_pending *notes, const char *bytes, size_t len,
                           pr_err *err);
 pr_code pf_pending_frame(pf_pending *notes, const pr_frame *frame, pr_err *err);

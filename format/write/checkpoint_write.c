@@ -33,9 +33,9 @@ pf_packer_release(pf_packer *packer)
 }
 
 /* Parameters for the next frame.  Records are full of matches of three bytes,
- * which most levels do not look for: 2 % for nothing.  CPython 3.15.2 sizes its buffer by the
- * content size of the first frame, and never grows it from 0: a frame without
- * content must not say so (5.1). */
+ * which most levels do not search: they save 2 % at no cost.  CPython 3.15.2
+ * sizes its buffer by the content size of the first frame, and never grows it
+ * from 0: a frame without content must not say so (5.1). */
 static size_t
 prepare(ZSTD_CCtx *zstd, int level, bool checksum, bool has_content)
 {
@@ -126,7 +126,7 @@ make_body(pf_packer *packer, const pf_encoder *e, const pf_pending *notes,
     return PR_OK;
 }
 
-/* Behind the frame's head: the body, compressed if that is less. */
+/* After the frame's head: the body, compressed if that is less. */
 static pr_code
 put_body(pf_packer *packer, bool *ret_zstd, pr_err *err)
 {

@@ -8,8 +8,8 @@
 #include "format/write/checkpoint_pending.h"
 #include "format/write/encoder.h"
 
-/* What makes segments of an encoder and its notes; the buffers are kept from
- * one to the next. */
+/* Makes segments of an encoder and its notes; the buffers are kept from one
+ * segment to the next. */
 typedef struct pf_packer {
     struct ZSTD_CCtx_s *zstd;
     int level;

@@ -1,5 +1,5 @@
 /*
- * encoder.c - which record says a change in the fewest bytes, and runs.
+ * encoder.c - each change as the record of the fewest bytes, and runs.
  */
 #include "format/write/encoder.h"
 
@@ -125,7 +125,7 @@ check_delta(const pf_encoder *e, const pr_delta *d, uint64_t n_frames,
 {
     if (d->thread >= e->n_lanes)
         return PR_FAIL(err, PR_INTERNAL,
-                       "samples of thread %" PRIu32 ", which was not told",
+                       "samples of thread %" PRIu32 ", which was not emitted",
                        d->thread);
     const pf_lane *lane = &e->lane[d->thread];
     uint32_t depth = lane->stack ? lane->depth : 0;
@@ -136,8 +136,8 @@ check_delta(const pf_encoder *e, const pr_delta *d, uint64_t n_frames,
                        d->n, d->keep, depth);
     for (uint32_t i = 0; i < d->n_push; i++)
         if (d->push[i] >= n_frames)
-            return PR_FAIL(err, PR_INTERNAL, "frame %" PRIu32 " was not told",
-                           d->push[i]);
+            return PR_FAIL(err, PR_INTERNAL,
+                           "frame %" PRIu32 " was not emitted", d->push[i]);
     uint64_t last = lane->last_us;
     for (uint32_t i = 0; i < d->n; i++) {
         if (d->time_us[i] < last)
@@ -253,7 +253,8 @@ pf_encoder_leave(pf_encoder *e, uint32_t thread, pr_err *err)
 {
     if (thread >= e->n_lanes)
         return PR_FAIL(err, PR_INTERNAL,
-                       "end of thread %" PRIu32 ", which was not told", thread);
+                       "end of thread %" PRIu32 ", which was not emitted",
+                       thread);
     pf_lane *lane = &e->lane[thread];
     pr_code rc = flush_run(e, lane, err);
     if (rc != PR_OK)
@@ -266,10 +267,11 @@ pf_encoder_leave(pf_encoder *e, uint32_t thread, pr_err *err)
     return PR_OK;
 }
 
-/* The fewest bytes.  Of equals POP_PUSH: the same call and return looks the
- * same at any depth, so it compresses better.  No SUFFIX without a new frame:
- * CPython 3.15.2 (Modules/_remote_debugging/binary_io_reader.c) then keeps the
- * innermost frames and not the outermost. */
+/* The record of the fewest bytes.  Among equals POP_PUSH: the same call and
+ * return has the same bytes at any depth, so it compresses better.  No SUFFIX
+ * without a new frame: CPython 3.15.2
+ * (Modules/_remote_debugging/binary_io_reader.c) then keeps the innermost
+ * frames and not the outermost. */
 static pf_record_kind
 cheapest(const pf_change *change)
 {

@@ -18,7 +18,7 @@
 #include <pyrec/profile.h>
 #include <pyrec/writer.h>
 
-/* One thread: what its next record starts from. */
+/* One thread: the state from which its next record starts. */
 typedef struct pf_lane {
     pf_ref ref; /* as records name it */
     uint64_t tid;
@@ -72,7 +72,8 @@ pr_code pf_encoder_thread(pf_encoder *e, const pr_thread *thread, pr_err *err);
 /* A thread ended: free what only its next sample would need. */
 pr_code pf_encoder_leave(pf_encoder *e, uint32_t thread, pr_err *err);
 
-/* How a delta changes the stack, once it is known what it really keeps. */
+/* How a delta changes the stack, after frames that it removes and pushes again
+ * are counted as kept. */
 typedef struct pf_change {
     const uint32_t *push; /* innermost first */
     uint32_t keep, pop, n_push;
@@ -80,7 +81,7 @@ typedef struct pf_change {
 } pf_change;
 
 /* Check a delta against the thread (PR_INTERNAL: the caller broke a promise
- * of sink.h) and make its stack the thread's.  n_frames: frames told. */
+ * of sink.h) and make its stack the thread's.  n_frames: frames emitted. */
 pr_code pf_encoder_change(pf_encoder *e, const pr_delta *delta,
                           uint64_t n_frames, pf_change *ret, pr_err *err);
 
@@ -92,7 +93,7 @@ pr_code pf_encoder_put(pf_encoder *e, const pr_delta *delta,
 /* Is the segment as large as it should get? */
 bool pf_encoder_full(const pf_encoder *e);
 
-/* Write what waits; then records[] is the segment. */
+/* Write the runs that wait; then records[] is the segment. */
 pr_code pf_encoder_flush(pf_encoder *e, pr_err *err);
 /* The segment was taken: begin the next one. */
 void pf_encoder_next(pf_encoder *e);

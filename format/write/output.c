@@ -24,8 +24,8 @@ create(const char *path)
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* The name is taken: by what, and may it go?  Nothing is done through a
- * symbolic link, so that nobody who can make one chooses the file that is lost
+/* The name is taken: may the file go?  Nothing is done through a symbolic
+ * link, so that a user who can make one cannot choose the file that is lost
  * (and /dev/stdout stays). */
 static pr_code
 make_way(const char *path, bool force, pr_err *err)
@@ -128,7 +128,7 @@ write_failed(pf_output *out, int sys, pr_err *err)
 {
     pf_output_cut(out, out->size);
     PR_FAIL_SYS(err, PR_IO, sys,
-                "cannot write '%s' behind its first %" PRIu64
+                "cannot write '%s' after its first %" PRIu64
                 " bytes, which are whole",
                 out->path, out->size);
     if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
@@ -178,7 +178,7 @@ void
 pf_output_cut(pf_output *out, uint64_t size)
 {
     /* Best effort: if it fails, a reader finds an unfinished piece at the end
-     * and ignores it, but then nothing may be put behind that. */
+     * and ignores it, but then nothing may be put after that. */
     if (ftruncate(out->fd, (off_t)size) == 0 &&
         lseek(out->fd, (off_t)size, SEEK_SET) >= 0)
         out->size = size;

@@ -1,8 +1,8 @@
 /*
  * output.h - a regular file that grows by whole pieces.
  *
- * What was appended without an error stays: a piece that could not be written
- * whole is cut off again.
+ * A piece that was appended without an error stays; a piece that could not be
+ * written whole is cut off again.
  */
 #ifndef FORMAT_WRITE_OUTPUT_H
 #define FORMAT_WRITE_OUTPUT_H
@@ -19,9 +19,9 @@ typedef struct pf_output {
     char *path;    /* as the caller gave it */
 } pf_output;
 
-/* Create the file.  PR_EXISTS; PR_USAGE for what is no regular file; PR_IO.
+/* Create the file.  PR_EXISTS; PR_USAGE if it is not a regular file; PR_IO.
  * force: another regular file of that name is unlinked, not overwritten, so
- * whoever has it open keeps it whole. */
+ * a program that has it open keeps it whole. */
 pr_code pf_output_open(pf_output *out, const char *path, bool force, bool sync,
                        pr_err *err);
 

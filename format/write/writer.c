@@ -3,8 +3,8 @@
  *
  *  I1 Up to out.size the file is the header and whole segments; whatever
  *     happens, it is cut back to that (spec/format.md 3, unfinished file).
- *  I2 A checkpoint tells every name, frame and thread that its segment uses
- *     and that no checkpoint before it told.
+ *  I2 A checkpoint names every string, frame and thread that its segment uses
+ *     and that no checkpoint before it named.
  *  I3 Nothing of a file is overwritten but the header, once, at the end.
  *
  * A plain file has no checkpoints: only its end makes it readable.
@@ -93,7 +93,7 @@ write_segment(pf_writer *w, pr_err *err)
     return PR_OK;
 }
 
-/* Whatever waits goes into the file. */
+/* All that waits goes into the file. */
 static pr_code
 close_segment(pf_writer *w, pr_err *err)
 {
@@ -446,7 +446,7 @@ static const pr_sink_ops writer_ops = {
     .abort = writer_abort,
 };
 
-/* ---- what is not the sink ---- */
+/* ---- beside the sink ---- */
 
 static void
 init_encoder(pf_writer *w, const pf_writer_opts *opts)

@@ -31,12 +31,12 @@ MODE_UNKNOWN = 255
 
 def thread_key(process, tid, interp):
     """Threads of process 0 are (tid, interpreter), others have the process
-    behind that."""
+    after that."""
     return (tid, interp, process) if process else (tid, interp)
 
 
 class Process:
-    """What is known of one process; its times are wall clock."""
+    """The facts about one process; its times are wall clock."""
 
     def __init__(self, pid=0, parent=0, start=0, end=0, python=(0, 0, 0),
                  command=b"", host=b"", scope=b"", meta=()):
@@ -286,7 +286,7 @@ def from_sink_text(lines):
 
 
 def to_sink_text(profile):
-    """The calls that tell `profile`, threads one after the other; samples of
+    """The calls that emit `profile`, threads one after the other; samples of
     a run in one delta, as a producer may."""
     start = profile.start
     meta = dict(profile.meta)

@@ -8,8 +8,9 @@
  *
  * A flip must be found (another answer than the whole file's) or harmless (the
  * same calls of the sink).  In a file that is cut already, it may make the cut
- * longer.  In no case may a sample be told that is not in the whole file.
- * A cut file must tell exactly the samples up to its last whole checkpoint.
+ * longer.  In no case may the reader emit a sample that the whole file lacks.
+ * Of a cut file it must emit exactly the samples up to the last whole
+ * checkpoint.
  * Prints the counts; exit status 1 if one fault went wrong.
  */
 #include <base/array.h>
@@ -27,7 +28,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A thread as told: its identity and the meanings of its stack's frames,
+/* A thread as emitted: its identity and the meanings of its stack's frames,
  * outermost first. */
 typedef struct seen_thread {
     uint64_t id;
@@ -43,7 +44,7 @@ typedef struct list {
 /* The meaning of a frame whose name was lost (spec/format.md 7.6). */
 #define LOST 0
 
-/* A sink that turns all it is told into numbers: one for the whole, and for
+/* A sink that turns all its calls into numbers: one for the whole, and for
  * each sample its meaning (thread, time, status, names and lines), unless a
  * name was lost, and its outline (thread, time, status, depth). */
 typedef struct witness {
@@ -281,7 +282,7 @@ witness_release(witness *w)
     free(w->outline.v);
 }
 
-/* Read all that the file tells; the answer is the reader's. */
+/* Read all of the file; the answer is the reader's. */
 static pr_code
 observe(const char *path, witness *w)
 {
@@ -383,7 +384,7 @@ copy_close(copy *c)
     free(c->bytes);
 }
 
-/* What came of all faults of one kind. */
+/* The outcomes of all faults of one kind. */
 typedef struct tally {
     uint64_t found, harmless, shorter, silent, lies;
 } tally;

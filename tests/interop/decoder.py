@@ -29,7 +29,7 @@ REPEAT, FULL, SUFFIX, POP_PUSH = range(4)
 
 
 class Fault(Exception):
-    """What is wrong with a file; the class name is the answer's name."""
+    """A fault of a file; the class name is the answer's name."""
 
 
 class Foreign(Fault):
@@ -181,7 +181,7 @@ class State:
 
 class Records:
     """4.2: the effect of records on threads; each run goes to tell().  A
-    fault ends it; the samples before it are told."""
+    fault ends it; the samples before it are emitted."""
 
     def __init__(self, order, known, tell, states=None):
         self.order, self.known, self.tell = order, known, tell
@@ -597,7 +597,7 @@ class Decoder:
                                   isinstance(fault, Damaged)):
             self.fault = fault
 
-    # --- 7: what is there
+    # --- 7: the parts that the file has
 
     def decode(self):
         """The profile, or None if no checkpoint is whole."""
@@ -758,7 +758,7 @@ class Decoder:
         return self.processes.setdefault(index, len(self.processes))
 
     def take_owners(self, body):
-        """What is known of threads and processes before any sample."""
+        """The facts about threads and processes before any sample."""
         for ref, _ in body.bases:
             self.sampled.add(ref)
             self.identity.setdefault(ref, [0, *ref, 0, b""])

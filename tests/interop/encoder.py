@@ -129,7 +129,7 @@ class File:
     # 5: segments
 
     def body(self, bases, span, extra=b"", records=0):
-        """What is new since the last checkpoint, in the order of 5.3."""
+        """All that is new since the last checkpoint, in the order of 5.3."""
         out = b""
         if not self.segments:
             out += typed(HEADER, self.header())

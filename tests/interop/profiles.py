@@ -11,7 +11,7 @@ PLAIN_NAMES = (b"", b"main", b"a\0b", b"two\nlines", b"a;b.py:semi",
                b"<lambda>",
                "h\u00e9l\u00e8ne.py".encode(), "\u86c7\U0001f40d".encode(),
                b"~", b"x" * 70000)
-# lone surrogates as CPython keeps them, and what is no UTF-8 at all
+# lone surrogates as CPython keeps them, and bytes that are not UTF-8 at all
 WILD_NAMES = (b"\xed\xb3\xa9.py", b"\xed\xa0\x80", b"\xff\xfe\x00", b"\xc3")
 
 

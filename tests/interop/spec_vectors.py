@@ -4,7 +4,7 @@
     spec_vectors.py FOLDER      write example-1.bin, example-1.json, ...
 
 Each block ```hexdump is one whole file: offset, bytes, meaning; the offsets
-must go on without a gap.  The block ```json behind it is the profile in it.
+must go on without a gap.  The block ```json after it is the profile in it.
 """
 
 import os

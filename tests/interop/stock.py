@@ -43,7 +43,7 @@ def write(job):
 
 
 class Collector:
-    """Samples with frames as numbers of places, each place told once."""
+    """Samples with frames as numbers of places, each place given once."""
 
     def __init__(self, start):
         self.start, self.samples, self.places = start, [], {}

@@ -3,8 +3,8 @@
 
     test_differential.py [SEED [COUNT]]
 
-What one of them calls finished, the other calls finished too and tells the
-same (R4); neither fails in another way than by its answer (R9).
+A file that one of them calls finished, the other calls finished too and emits
+the same of it (R4); neither fails in another way than by its answer (R9).
 """
 
 import collections

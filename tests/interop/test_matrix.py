@@ -136,15 +136,15 @@ def same_lines(library, second):
 
 
 def between(observed, begin, end):
-    """What a full read tells of [begin, end)."""
+    """The samples that a full read emits in [begin, end)."""
     cut = {key: [s for s in samples if begin <= s[0] < end]
            for key, samples in observed.items()}
     return {key: samples for key, samples in cut.items() if samples}
 
 
 def check_ranges(results, matrix, rnd):
-    """R10, R11: a range of time tells what a full read tells in it, with any
-    number of threads."""
+    """R10, R11: a read of a range of time emits the samples that a full read
+    emits in it, with any number of threads."""
     for (writer, name), path in matrix.files.items():
         whole = harness.dump(path)[1].observed()
         times = sorted(s[0] for mine in whole.values() for s in mine) or [0]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A real recording, finished and killed, through all three readers: the
-library, the second decoder and CPython 3.15 tell the same.  F1 to F8, W4."""
+library, the second decoder and CPython 3.15 emit the same.  F1 to F8, W4."""
 
 import os
 import signal

@@ -12,7 +12,7 @@ import spec_vectors
 
 
 def answer(path):
-    """What stands beside a vector: canonical JSON lines or a fault's name."""
+    """The answer beside a vector: canonical JSON lines or a fault's name."""
     for suffix in (".json", ".err"):
         if os.path.exists(path + suffix):
             with open(path + suffix, encoding="ascii") as file:

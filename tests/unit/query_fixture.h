@@ -47,7 +47,7 @@ fixture_sql(sqlite3 *s, const char *sql)
         fail_msg("%s: %s", sql, message);
 }
 
-/* Open for writing; what is in it need not survive a power cut. */
+/* Open for writing; its content need not survive a power cut. */
 static inline sqlite3 *
 fixture_handle(fixture *f)
 {

@@ -1,6 +1,6 @@
 /*
- * story.h - for tests of the format: what a sink was told, in a form that can
- * be compared, and profiles to tell.
+ * story.h - for tests of the format: the calls that a sink got, in a form that
+ * can be compared, and profiles to emit.
  *
  * A story does not depend on how samples were cut into deltas: each sample is
  * (time, status, hash of its resolved stack).  The sink checks what producers
@@ -198,7 +198,7 @@ story_delta(pr_sink *sink, const pr_delta *d, pr_err *err)
     return PR_OK;
 }
 
-/* Who a count or a task belongs to. */
+/* The owner of a count or a task. */
 static inline uint64_t
 story_owner(const story *s, uint32_t thread)
 {
@@ -320,7 +320,7 @@ story_find_thread(const story *s, uint64_t key)
     return NULL;
 }
 
-/* Does `part` tell a beginning of each of the threads of `whole`?  Threads
+/* Does `part` hold a beginning of each of the threads of `whole`?  Threads
  * without samples do not count. */
 static inline bool
 story_is_prefix(const story *part, const story *whole)
@@ -375,9 +375,9 @@ story_same(const story *a, const story *b)
            a->stats.rate_hz == b->stats.rate_hz;
 }
 
-/* ---- profiles to tell ---- */
+/* ---- profiles to emit ---- */
 
-/* What a generated profile is like. */
+/* The properties of a generated profile. */
 typedef struct plot {
     uint64_t seed;
     uint32_t threads, frames, max_depth;
@@ -447,7 +447,7 @@ story_tell_event(pr_sink *sink, const plot *p, uint64_t time_us, uint64_t kind)
     assert_int_equal(code, PR_OK);
 }
 
-/* Tell the profile that follows from the plot; without finish(). */
+/* Emit the profile that follows from the plot; without finish(). */
 static inline void
 story_tell(const plot *p, pr_sink *sink)
 {

@@ -18,7 +18,7 @@ enum {
     TID = 42,
     YIELD_FROM = 2, /* states of a coroutine */
     EXECUTING = 4,
-    CODE = 0x7000, /* addresses that are told, not read */
+    CODE = 0x7000, /* addresses that are emitted, not read */
     INSTR = 0x7100
 };
 

@@ -1,6 +1,6 @@
 /*
  * test_code.c - line tables against another decoding, the cache of code
- * objects against what a sink was told.
+ * objects against the calls that a sink got.
  */
 #include "debug_offsets.h"
 #include "fake_memory.h"
@@ -358,7 +358,7 @@ got(world *w, uint64_t at)
     return code;
 }
 
-/* The frame told for an instruction. */
+/* The frame emitted for an instruction. */
 static const pr_frame *
 frame_of(world *w, uint64_t at, int64_t unit)
 {

@@ -18,7 +18,7 @@
 
 #include "recorder/linux/descendants.h"
 
-/* Or the test is skipped where the kernel tells nothing: before it has started
+/* Or the test is skipped where the kernel reports nothing: before it has started
  * a process, which the last test would find. */
 static rec_descendants *
 open_listener(void)
@@ -87,7 +87,7 @@ was_born(const rec_descendant_event *event, size_t n, pid_t pid)
     return false;
 }
 
-/* ---- the kernel tells ---- */
+/* ---- the kernel reports ---- */
 
 static void
 no_child_is_too_short_lived_to_be_seen(void **state)
@@ -227,9 +227,9 @@ more_forks_than_there_is_room_for_are_said_and_the_living_found(void **state)
     end_child(alive);
 }
 
-/* ---- nobody tells ---- */
+/* ---- the kernel does not report ---- */
 
-/* Until `pid` is found: looks have their time. */
+/* Until `pid` is found: searches have their time. */
 static size_t
 look_until_found(rec_descendants *c, pid_t pid)
 {

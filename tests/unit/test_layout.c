@@ -230,7 +230,8 @@ other_versions_are_refused_by_name(void **state)
 }
 
 /* Every word of a table set to values that lie outside of any struct: refused,
- * or a word that is not used.  What is accepted keeps its promises. */
+ * or a word that is not used.  An accepted table keeps its
+ * promises. */
 static void
 check_promises(const rec_layout *l)
 {

@@ -60,7 +60,7 @@ a_name_is_read_from_the_most_exact_to_the_widest(void **state)
         {"callers of y.py:*", 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 9},
         {"callers of x.py:[r]un", 1 << 1 | 1 << 2},
         {"callers of \"it's a \"\"b\"\"\"", 1 << 9},
-        /* nothing tells them apart */
+        /* equal in name, path and first line */
         {"callers of twin", 1 << 7 | 1 << 8},
     };
     fixture f;

@@ -430,7 +430,7 @@ edges_count_once_a_sample(void **state)
     assert_string_equal(err.what, "");
     for (int a = 0; a <= FUNCTIONS; a++)
         for (int b = 0; b < FUNCTIONS; b++)
-            if (edges[a][b].total) /* told by caller and by callee */
+            if (edges[a][b].total) /* by caller and by callee */
                 expected += a == FUNCTIONS ? 1 : 2;
     assert_int_equal(told, expected);
     q_close(d);

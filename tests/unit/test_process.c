@@ -29,7 +29,7 @@
 #include "recorder/linux/process.h"
 #include "recorder/linux/procfs.h"
 
-/* ---- children that wait to be told ---- */
+/* ---- children that wait for a byte ---- */
 
 typedef struct helper {
     pid_t pid;

@@ -15,8 +15,8 @@
 
 #include "recorder/queue.h"
 
-/* A sink that hashes what it is told; two with equal hashes were told the
- * same calls in the same order. */
+/* A sink that hashes its calls; two with equal hashes got the same calls in
+ * the same order. */
 typedef struct listener {
     pr_sink sink;
     uint64_t hash;

@@ -74,7 +74,8 @@ read_file(const scratch *s, int jobs, story *ret)
     pf_reader_free(reader);
 }
 
-/* The story as told and as read agree; what only the file knows is taken. */
+/* The story as emitted and as read agree; facts that only the file knows are
+ * taken from it. */
 static void
 assert_same_story(story *told, story *read)
 {
@@ -728,7 +729,7 @@ the_header_of_a_pre_release_is_refused_by_name(void **state)
     scratch_begin(&s);
     put_all_kinds(&region, false);
     make_stock(&k, region.p, region.n, &file);
-    /* the sample count loses its upper half, all behind it moves up */
+    /* the sample count loses its upper half, all after it moves up */
     memmove(file.p + 32, file.p + 36, 24);
     memset(file.p + 56, 0, 8);
     assert_int_equal(open_bytes(&s, file.p, file.n, &err), PR_FOREIGN);

@@ -135,7 +135,7 @@ answers_have_a_title_and_trees_an_indent(void **state)
     char *text = render(Q_CSV, "tree");
     assert_non_null(strstr(text, ",2,load,")); /* for programs: as it is */
     free(text);
-    /* a depth that cannot be is no memory */
+    /* an impossible depth takes no memory */
     text = render(Q_TABLE, "SELECT 9223372036854775807 AS depth,"
                            " 'f' AS function");
     assert_true(strlen(text) < 1000);

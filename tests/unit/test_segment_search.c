@@ -1,6 +1,7 @@
 /*
- * test_segment_search.c - files that were cut, bent, or made to lie: what is whole
- * comes back, what is not is named, and nothing costs more than it should.
+ * test_segment_search.c - files that were cut, bent, or made to lie: whole parts
+ * come back, the message names the others, and no file costs more than it
+ * should.
  */
 #include "tests/unit/story.h"
 
@@ -160,7 +161,7 @@ a_recording_cut_anywhere_gives_all_whole_segments(void **state)
 
 /* ---- single bits ---- */
 
-/* R4: no flipped bit changes what is told without being found. */
+/* R4: no flipped bit changes emitted samples without being found. */
 static void
 check_every_bit(bool finished)
 {
@@ -178,7 +179,7 @@ check_every_bit(bool finished)
             assert_true(story_same_samples(&o.read, &f.told));
             harmless++;
         } else if (o.code == PR_CUT && !finished && !whole) {
-            shorter++; /* the last segment looks as if it had not ended */
+            shorter++; /* the last segment seems not to have ended */
         } else {
             assert_true(o.code == PR_DAMAGED || !finished);
             found++;
@@ -476,7 +477,7 @@ alternating_status_costs_what_equal_status_costs(void **state)
 }
 
 /* A file of nothing but beginnings of checkpoints, each as long as it can be:
- * looking at all of them whole would cost the square of its size. */
+ * a check of all of them whole would cost the square of its size. */
 static void
 a_search_gives_up_on_a_file_made_of_false_checkpoints(void **state)
 {

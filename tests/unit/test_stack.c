@@ -201,7 +201,7 @@ end(void **state)
     return 0;
 }
 
-/* What look.c does with a thread that stands still. */
+/* The calls of the sampler for a thread that stands still. */
 static pr_code
 look(world *w, pr_err *err)
 {

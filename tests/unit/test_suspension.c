@@ -1,5 +1,5 @@
 /*
- * test_suspension.c - who stands still, and what is told of it.
+ * test_suspension.c - stopped and frozen targets, and the marks about them.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ being_held_up_between_two_clocks_is_no_suspension(void **state)
     rec_clock_gap second = rec_clock_gap_of(6000 * ms, 8000 * ms, 66000 * ms);
     assert_int_equal(rec_clock_suspended(&quick, &first), 0);
     assert_int_equal(rec_clock_suspended(&quick, &second), 0);
-    /* nor is what the first look could not tell */
+    /* nor is a gap that a slow first reading of the clocks leaves uncertain */
     assert_int_equal(rec_clock_suspended(&first, &quick), 0);
 }
 
@@ -148,7 +148,7 @@ one_thread_in_a_debugger_is_not_the_process(void **state)
     end_target(pid);
 }
 
-/* ---- what is told ---- */
+/* ---- the marks ---- */
 
 typedef struct listener {
     pr_sink sink;

@@ -51,7 +51,7 @@ nothing_in_a_name_reaches_the_terminal_as_a_command(void **state)
     assert_shown("\xf0\x9f\x98\x80", 4, "\xf0\x9f\x98\x80", 2);
 }
 
-/* All code points and malformed bytes: what comes out is whole UTF-8 of shown
+/* All code points and malformed bytes: the output is whole UTF-8 of shown
  * characters. */
 static void
 assert_safe(const char *name, size_t len)

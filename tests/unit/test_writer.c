@@ -1,6 +1,6 @@
 /*
- * test_writer.c - the writer: what it was told stands in the file, whatever
- * happens to the recording (spec/format.md 11.2 W1 to W7).
+ * test_writer.c - the writer: all that it was given stands in the file,
+ * whatever happens to the recording (spec/format.md 11.2 W1 to W7).
  *
  * Linked with --wrap for the allocator and write(): see LINK_test_writer in
  * the Makefile.
@@ -149,7 +149,7 @@ slurp(const char *name)
     return got;
 }
 
-/* ---- samples: what is told, and a sink that takes them back ---- */
+/* ---- samples emitted, and a sink that takes them back ---- */
 
 #define DEEP    12
 #define THREADS 5
@@ -409,7 +409,7 @@ tell_beginning(pr_sink *sink, pr_err *err)
     return rc;
 }
 
-/* Some samples of one thread: told, and kept. */
+/* Some samples of one thread: emitted, and kept. */
 static pr_code
 tell_some(model *m, uint32_t thread, uint32_t n, pr_err *err)
 {
@@ -474,7 +474,7 @@ assert_same_samples(const lane *told, const lane *got)
     }
 }
 
-/* What was taken is what was told, or the beginning of it in each thread. */
+/* The sink took all emitted samples, or the beginning of them in each thread. */
 static void
 assert_told(const model *m, const taker *t)
 {
@@ -619,7 +619,7 @@ events_come_back_as_they_were_told(void **state)
     taker_release(&t);
 }
 
-/* Tell n samples of thread 0, one frame deep, a fixed time apart. */
+/* Emit n samples of thread 0, one frame deep, a fixed time apart. */
 static pr_code
 tell_steady(pr_sink *sink, uint64_t *now_us, uint32_t n, uint64_t apart_us,
             pr_err *err)
@@ -1215,7 +1215,7 @@ an_existing_file_is_kept_unless_forced(void **state)
     assert_memory_equal(kept.bytes, "precious", 8);
     free(kept.bytes);
     opts.force = 1;
-    f = fopen(path, "r"); /* whoever reads the old one goes on reading it */
+    f = fopen(path, "r"); /* a reader of the old one goes on reading it */
     sink = open_writer(path, &opts);
     pr_err_clear(&err);
     assert_int_equal(tell_beginning(sink, &err), PR_OK);
