@@ -1,6 +1,6 @@
 "use strict";
 /* Stacks of functions: nodes that differ in lines alone are one call, and
- * functions of a class that is hidden stand in nobody's stack. */
+ * functions of a class that is hidden stand in no stack. */
 
 class Calls {
   constructor(profile, hidden) {

@@ -7,7 +7,7 @@ class Group {
     this.func = func;
     this.parent = parent;
     this.us = 0;
-    this.self = 0; /* of us, what no child of the group has */
+    this.self = 0; /* us, without those of the group's children */
     this.calls = [];
     this.weights = [];
     this.leftOut = false;

@@ -1,5 +1,5 @@
 "use strict";
-/* The heading: what was recorded, and how far to trust it. */
+/* The heading: the recording, and how far to trust it. */
 
 const LOST = ["lost_torn", "lost_moved", "lost_memory", "lost_gone", "lost_other"];
 

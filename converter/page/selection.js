@@ -1,6 +1,6 @@
 "use strict";
-/* What is chosen: view, range, filters.  The address's fragment holds it, so
- * that a link shows the same. */
+/* The reader's choices: view, range, filters.  The address's fragment holds
+ * them, so that a link shows the same. */
 
 const VIEWS = ["flame", "inverted", "sandwich", "functions", "lines"];
 const COLOURS = ["class", "file", "function"];

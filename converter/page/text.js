@@ -14,8 +14,8 @@ const text = {
     return n.toLocaleString("en-US");
   },
 
-  /* A name on one line: what has no shape of its own is shown as its number,
-   * so that no name looks like another or turns the line around. */
+  /* A name on one line: a character without a shape of its own is shown as its
+   * number, so that no name looks like another or turns the line around. */
   name(name) {
     return name.replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu,
       (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));

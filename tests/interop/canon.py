@@ -235,7 +235,7 @@ class _Sink:
         tid, interp, main = map(int, words[:3])
         assert int(words[4]) < max(len(self.profile.processes), 1)
         key = thread_key(int(words[4]), tid, interp)
-        assert key not in self.profile.threads, "a thread told twice"
+        assert key not in self.profile.threads, "a thread emitted twice"
         self.profile.threads[key] = Thread(main, unhex(words[3]))
         self.keys.append(key)
 

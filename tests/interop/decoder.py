@@ -5,7 +5,7 @@
 
 Standard library and the zstd program only; clear before fast, whole file in
 memory.  Exit status 0 finished, 3 cut or damaged, 1 anything else, with one
-line on stderr that says what is wrong.  Section numbers are the
+line on stderr that names the fault.  Section numbers are the
 specification's.
 """
 
@@ -180,8 +180,8 @@ class State:
 
 
 class Records:
-    """4.2: the effect of records on threads; each run goes to tell().  A
-    fault ends it; the samples before it are emitted."""
+    """4.2: the effect of records on threads; each run is emitted by itself.
+    A fault ends it; the samples before it are emitted."""
 
     def __init__(self, order, known, tell, states=None):
         self.order, self.known, self.tell = order, known, tell
@@ -324,7 +324,7 @@ class Names:
 
 
 class Checkpoint:
-    """5.2: one checkpoint, its body not yet read."""
+    """5.2: one checkpoint, before its body is read."""
 
     FIXED = "4s4BQII3Q"  # from offset 8
 
@@ -648,7 +648,7 @@ class Decoder:
                 return
 
     def is_plain(self):
-        """A file of CPython as far as its first zstd frame tells."""
+        """A file of CPython as far as its first zstd frame shows."""
         header = self.header
         if not header.strings or header.version != 1 or self.index:
             return False

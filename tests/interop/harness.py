@@ -41,7 +41,7 @@ def tool(name):
 
 def dump(path, *options):
     """(state, Profile or None, words on stderr) by the library's reader; the
-    profile is None when nothing was told."""
+    profile is None when nothing was emitted."""
     done = subprocess.run([tool("dump"), path, *map(str, options)],
                           capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()

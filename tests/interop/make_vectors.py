@@ -223,7 +223,7 @@ def _():
     return file.finished()
 
 
-@vector("good-appended-fields", "fields of a later version behind those of "
+@vector("good-appended-fields", "fields of a later version after those of "
         "known records are ignored: R7")
 def _():
     file = small()
@@ -319,7 +319,7 @@ def _():
 
 
 @vector("good-stock-unsized", "its zstd frame without content size and with "
-        "no checkpoint behind it, as a stream has it: R3")
+        "no checkpoint after it, as a stream has it: R3")
 def _():
     file, records = stock()
     return file.plain(zstd_frame(records, sized=False), 4, 2,
@@ -446,7 +446,7 @@ def _():
 
 
 @vector("bad-data-bit", "a bit in the first data frame: the other segment is "
-        "told: R4, R6")
+        "emitted: R4, R6")
 def _():
     return flipped(three().finished(), 64 + 15)
 
@@ -507,7 +507,7 @@ def _():
     return flipped(three().finished(), -20)
 
 
-@vector("bad-trailing-byte", "one byte behind the footer: R4")
+@vector("bad-trailing-byte", "one byte after the footer: R4")
 def _():
     return three().finished() + b"\0"
 
@@ -654,13 +654,13 @@ def _():
     return file.plain(records, 4, 1)
 
 
-@vector("bad-stock-trailing", "bytes behind a whole file of CPython")
+@vector("bad-stock-trailing", "bytes after a whole file of CPython")
 def _():
     file, records = stock(compression=0)
     return file.plain(records, 4, 2, file.statistics()) + b"more"
 
 
-@vector("bad-stock-offsets", "a table offset behind the file")
+@vector("bad-stock-offsets", "a table offset after the end of the file")
 def _():
     file, records = stock(compression=0)
     data = bytearray(file.plain(records, 4, 2))
@@ -734,9 +734,9 @@ README = """# Test vectors
 Small files of the format (../format.md), each showing one thing. NAME.json beside NAME.bin is the profile that every
 reader finds in it, as the canonical JSON lines of tests/interop/canon.py; NAME.err is the answer of a reader that finds
 none: foreign, newer, cut or damaged. Of bad-inside-*, whose checksums are right and whose content is not, a reader may
-tell more: what stands before the fault. Letters with numbers are duties of the specification's conformance section.
+emit more: all before the fault. Letters with numbers are duties of the specification's conformance section.
 
-Made by tests/interop/make_vectors.py, but for good-cpython-*, which CPython wrote. Old vectors are never made
+tests/interop/make_vectors.py makes them, but for good-cpython-*, which CPython wrote. Old vectors are never made
 again, only added to.
 
 | file | shows |

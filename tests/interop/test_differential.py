@@ -33,7 +33,7 @@ def damage(rnd, data):
 
 
 def judge(path):
-    """(the library's state, what is wrong with the two answers or None)"""
+    """(the library's state, the fault of the two answers or None)"""
     state, library, why = harness.dump(path)
     other, second, trouble = harness.decode(path)
     if state not in ("finished", "cut", "damaged", "newer", "foreign"):

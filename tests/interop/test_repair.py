@@ -74,7 +74,7 @@ def check(results, name, data, folder):
                          after == "finished" and made, trouble + why):
         return
     want, have = told.observed(True), made.observed(True)
-    results.check(f"{name}: all that was told of it", want == have,
+    results.check(f"{name}: all that was emitted of it", want == have,
                   harness.first_difference(want, have))
     results.check(
         f"{name}: notes and names of threads",

@@ -15,10 +15,8 @@ import tokenize
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 PLACES = ("README.md", ".github", "Makefile", "spec/architecture.md",
-          "spec/man", "spec/sampling.md", "tests/bench", "tests/cli",
-          "tests/demo", "tests/fuzz", "tests/lint", "tests/live", "tests/peers",
-          "tests/run", "tests/setup", "tests/targets", "converter", "query",
-          "include", "recorder/linux", "recorder/cpython")
+          "spec/man", "spec/sampling.md", "tests", "converter", "query",
+          "include", "format", "recorder/linux", "recorder/cpython")
 # The list of kinds itself, and names that are data.
 SKIPPED = ("tests/lint/words.py", "tests/targets/names.py", "tests/cases/",
            "spec/vectors/")
@@ -130,12 +128,12 @@ def prose(text):
 
 
 def texts(path):
-    if not path.endswith((".c", ".h", ".py", ".sh", ".md", ".scd", "Makefile",
-                          "tests/run")):
+    if not path.endswith((".c", ".h", ".js", ".css", ".py", ".sh", ".md",
+                          ".scd", "Makefile", "tests/run")):
         return ()
     with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
         text = file.read()
-    if path.endswith((".c", ".h")):
+    if path.endswith((".c", ".h", ".js", ".css")):
         return c_text(text)
     if path.endswith(".py") or path == "tests/run":
         return python_text(text)

@@ -217,7 +217,7 @@ def a_full_disk_keeps_what_was_whole():
 
 
 @live.once
-def what_is_no_profile_is_named():
+def a_file_that_is_not_a_profile_is_named():
     contents = {
         "empty.bin": (b"", "empty"),
         "stats.json": (b'{"a": 1}\n', "JSON"),

@@ -87,7 +87,7 @@ def fails_with_one_line(target, path, word):
 
 
 @live.once
-def a_full_disk_ends_the_recording_and_keeps_what_was_written():
+def a_full_disk_ends_the_recording_and_keeps_the_written_part():
     as_root()
     os.mkdir("small")
     live.succeed("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "small")

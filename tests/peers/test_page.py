@@ -140,7 +140,7 @@ def the_numbers_of_the_page_are_those_of_the_database():
 
 
 @live.once
-def filters_choose_what_the_database_says():
+def filters_choose_the_samples_of_the_database():
     record("plain.py")
     thread = sqlite3.connect("run.db").execute(
         "SELECT id, tid FROM thread ORDER BY samples DESC").fetchone()

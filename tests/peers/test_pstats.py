@@ -26,7 +26,7 @@ def reads(python):
     with live.Target(live.ANY_PYTHON, "plain.py") as target:
         live.record(target, "run.bin")
     live.succeed(live.PYCONV, "run.bin", "--to", "pstats", "-o", "run.pstats")
-    # the encoding of a terminal is not what is tested
+    # the encoding of a terminal is not the subject
     told = live.succeed(python, "-c", READ, "run.pstats",
                         env=dict(os.environ, PYTHONIOENCODING="utf-8")).stdout
     expect("Worker.key" in told and "Worker.rounds" in told, "not in: %s", told)

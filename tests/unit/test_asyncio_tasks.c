@@ -155,7 +155,7 @@ a_task_has_its_coroutines_innermost_first(void **state)
 }
 
 static void
-what_a_task_awaits_besides_coroutines_is_not_followed(void **state)
+a_task_is_not_followed_beyond_its_coroutines(void **state)
 {
     world *w = *state;
     uint64_t future = fake_coroutine(w, CODE + 16, 0);
@@ -179,7 +179,7 @@ fake_wrapper(world *w, const char *type, uint64_t flags, uint64_t inner)
 }
 
 static void
-asynchronous_generators_are_followed_through_what_awaits_them(void **state)
+asynchronous_generators_are_followed_through_their_awaiters(void **state)
 {
     world *w = *state;
     static const char *const wrappers[] = {
@@ -251,7 +251,7 @@ a_coroutine_that_awaits_itself_costs_its_task_only(void **state)
 }
 
 static void
-a_list_that_does_not_lead_back_is_lost_but_not_what_it_held(void **state)
+a_list_that_does_not_lead_back_is_lost_but_not_its_tasks(void **state)
 {
     world *w = *state;
     uint64_t last = fake_task(w, fake_coroutine(w, CODE, 0), 0);
@@ -312,12 +312,12 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_task_has_its_coroutines_innermost_first),
-        TEST(what_a_task_awaits_besides_coroutines_is_not_followed),
-        TEST(asynchronous_generators_are_followed_through_what_awaits_them),
+        TEST(a_task_is_not_followed_beyond_its_coroutines),
+        TEST(asynchronous_generators_are_followed_through_their_awaiters),
         TEST(a_class_of_the_program_is_not_followed_whatever_its_name),
         TEST(a_wrapper_that_wraps_itself_has_no_frames),
         TEST(a_coroutine_that_awaits_itself_costs_its_task_only),
-        TEST(a_list_that_does_not_lead_back_is_lost_but_not_what_it_held),
+        TEST(a_list_that_does_not_lead_back_is_lost_but_not_its_tasks),
         TEST(tasks_that_await_each_other_are_read_once_each),
         TEST(a_running_task_that_is_not_on_its_threads_stack_is_lost),
     };

@@ -54,7 +54,7 @@ static const uint64_t borders[] = {
 #define BORDERS (sizeof borders / sizeof *borders)
 
 static void
-a_varint_comes_back_and_takes_what_its_size_says(void **state)
+a_varint_comes_back_and_takes_its_announced_size(void **state)
 {
     (void)state;
     for (size_t i = 0; i < BORDERS; i++) {
@@ -113,7 +113,7 @@ a_longer_varint_than_needed_is_read(void **state)
 }
 
 static void
-a_value_above_32_bits_is_no_id(void **state)
+a_value_above_32_bits_is_not_an_id(void **state)
 {
     (void)state;
     uint8_t bytes[PF_VARINT_MAX];
@@ -245,7 +245,7 @@ a_frame_comes_back_from_its_entry_and_from_no_prefix_of_it(void **state)
 }
 
 static void
-an_end_that_is_no_int32_is_refused(void **state)
+an_end_beyond_int32_is_refused(void **state)
 {
     (void)state;
     uint8_t bytes[PF_FRAME_MAX], *p = bytes;
@@ -262,7 +262,7 @@ an_end_that_is_no_int32_is_refused(void **state)
 }
 
 static void
-a_buffer_keeps_what_is_put_while_it_grows(void **state)
+a_buffer_keeps_its_bytes_while_it_grows(void **state)
 {
     (void)state;
     pf_buf b = {0};
@@ -300,11 +300,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_varint_comes_back_and_takes_what_its_size_says),
+        cmocka_unit_test(a_varint_comes_back_and_takes_its_announced_size),
         cmocka_unit_test(a_cut_varint_is_refused_where_it_begins),
         cmocka_unit_test(a_varint_of_eleven_bytes_or_65_bits_is_refused),
         cmocka_unit_test(a_longer_varint_than_needed_is_read),
-        cmocka_unit_test(a_value_above_32_bits_is_no_id),
+        cmocka_unit_test(a_value_above_32_bits_is_not_an_id),
         cmocka_unit_test(zigzag_is_as_specified_and_reversible),
         cmocka_unit_test(the_first_failure_sticks),
         cmocka_unit_test(fixed_widths_follow_the_byte_order_of_the_writer),
@@ -312,8 +312,8 @@ main(void)
         cmocka_unit_test(a_string_ends_within_its_bytes),
         cmocka_unit_test(
             a_frame_comes_back_from_its_entry_and_from_no_prefix_of_it),
-        cmocka_unit_test(an_end_that_is_no_int32_is_refused),
-        cmocka_unit_test(a_buffer_keeps_what_is_put_while_it_grows),
+        cmocka_unit_test(an_end_beyond_int32_is_refused),
+        cmocka_unit_test(a_buffer_keeps_its_bytes_while_it_grows),
         cmocka_unit_test(a_buffer_remembers_that_it_could_not_grow),
     };
     return cmocka_run_group_tests(tests, map_edge, NULL);

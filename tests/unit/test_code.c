@@ -138,7 +138,7 @@ expect_place(const rec_lines *lines, uint32_t unit, const rec_place *want)
 }
 
 static void
-every_entry_kind_says_what_was_meant(void **state)
+every_entry_kind_decodes_to_its_places(void **state)
 {
     (void)state;
     coded *c = malloc(sizeof *c);
@@ -382,7 +382,7 @@ expect_frame(world *w, uint64_t at, int64_t unit, const char *name,
 }
 
 static void
-an_instruction_becomes_a_frame_that_is_told_once(void **state)
+an_instruction_becomes_a_frame_that_is_emitted_once(void **state)
 {
     world *w = *state;
     uint64_t at = fake_code(w, "Shop.work", 10);
@@ -442,7 +442,7 @@ an_instruction_outside_is_torn_and_the_object_read_again(void **state)
 }
 
 static void
-what_is_no_code_object_is_torn(void **state)
+an_object_that_is_not_code_is_torn(void **state)
 {
     world *w = *state;
     const rec_layout *l = &w->layout;
@@ -553,7 +553,7 @@ reused_memory_is_noticed_with_the_next_stack(void **state)
 
 /* All words are equal, but for the number that no other object has: 3.12 on. */
 static void
-an_object_of_equal_shape_is_told_apart_by_its_version(void **state)
+an_object_of_equal_shape_differs_by_its_version(void **state)
 {
     world *w = *state;
     const rec_layout *l = &w->layout;
@@ -569,7 +569,7 @@ an_object_of_equal_shape_is_told_apart_by_its_version(void **state)
 
 /* 3.11 has no version: what the words point to is compared. */
 static void
-an_object_of_equal_shape_is_told_apart_by_its_texts(void **state)
+an_object_of_equal_shape_differs_by_its_texts(void **state)
 {
     world *w = *state;
     const rec_layout *l = &w->layout;
@@ -671,21 +671,21 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_entry_kind_says_what_was_meant),
+        cmocka_unit_test(every_entry_kind_decodes_to_its_places),
         cmocka_unit_test(a_table_of_cpython_is_decoded),
         cmocka_unit_test(broken_tables_are_refused),
-        TEST_3_15(an_instruction_becomes_a_frame_that_is_told_once),
+        TEST_3_15(an_instruction_becomes_a_frame_that_is_emitted_once),
         TEST_3_15(a_frame_just_entered_has_the_line_of_its_def),
         TEST_3_15(the_size_of_a_frame_is_known_in_every_version),
         TEST_3_15(an_instruction_outside_is_torn_and_the_object_read_again),
-        TEST_3_15(what_is_no_code_object_is_torn),
+        TEST_3_15(an_object_that_is_not_code_is_torn),
         TEST_3_15(an_unreadable_name_costs_the_name_and_is_not_kept),
         TEST_3_15(an_unreadable_line_table_costs_the_lines),
         TEST_3_15(an_object_of_the_same_generation_costs_no_read),
         TEST_3_15(a_generation_of_another_interpreter_is_not_believed),
         TEST_3_15(reused_memory_is_noticed_with_the_next_stack),
-        TEST_3_15(an_object_of_equal_shape_is_told_apart_by_its_version),
-        TEST_3_11(an_object_of_equal_shape_is_told_apart_by_its_texts),
+        TEST_3_15(an_object_of_equal_shape_differs_by_its_version),
+        TEST_3_11(an_object_of_equal_shape_differs_by_its_texts),
         TEST_3_11(an_object_that_stayed_costs_one_read_and_keeps_its_frames),
         TEST_3_15(objects_asked_for_together_are_one_read),
         cmocka_unit_test(free_threaded_copies_of_the_instructions_are_known),

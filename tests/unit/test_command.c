@@ -40,7 +40,7 @@ status_of(const char *script)
 }
 
 static void
-the_exit_status_and_the_signal_are_told(void **state)
+the_exit_status_and_the_signal_are_returned(void **state)
 {
     (void)state;
     assert_int_equal(status_of("exit 0"), 0);
@@ -94,7 +94,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_exit_status_and_the_signal_are_told),
+        cmocka_unit_test(the_exit_status_and_the_signal_are_returned),
         cmocka_unit_test(a_command_that_cannot_run_is_an_error_at_the_start),
         cmocka_unit_test(signals_are_passed_on_and_not_inherited_as_ignored),
     };

@@ -72,7 +72,7 @@ read_file(const char *path, size_t *ret)
 }
 
 static void
-what_is_no_database_of_ours_is_named_as_such(void **state)
+a_foreign_database_is_named_as_such(void **state)
 {
     (void)state;
     fixture f;
@@ -447,7 +447,7 @@ damaged_pages_end_in_an_answer_or_a_sentence(void **state)
 }
 
 static void
-cpu_state_that_nobody_looked_at_is_not_answered(void **state)
+an_unrecorded_cpu_state_is_not_answered(void **state)
 {
     (void)state;
     fixture f;
@@ -472,7 +472,7 @@ cpu_state_that_nobody_looked_at_is_not_answered(void **state)
 }
 
 static void
-blobs_are_told_in_hexadecimal(void **state)
+blobs_appear_in_hexadecimal(void **state)
 {
     (void)state;
     fixture f;
@@ -503,7 +503,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_database_of_ours_is_named_as_such),
+        cmocka_unit_test(a_foreign_database_is_named_as_such),
         cmocka_unit_test(names_with_a_meaning_for_sqlite_are_files_like_others),
         cmocka_unit_test(tables_must_be_tables_with_their_columns),
         cmocka_unit_test(sql_of_the_user_reads_and_does_nothing_else),
@@ -513,8 +513,8 @@ main(void)
         cmocka_unit_test(values_that_cannot_be_are_damage),
         cmocka_unit_test(any_value_in_any_column_gives_an_answer_or_a_sentence),
         cmocka_unit_test(damaged_pages_end_in_an_answer_or_a_sentence),
-        cmocka_unit_test(cpu_state_that_nobody_looked_at_is_not_answered),
-        cmocka_unit_test(blobs_are_told_in_hexadecimal),
+        cmocka_unit_test(an_unrecorded_cpu_state_is_not_answered),
+        cmocka_unit_test(blobs_appear_in_hexadecimal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 
 #include "recorder/linux/descendants.h"
 
-/* Or the test is skipped where the kernel reports nothing: before it has started
+/* Or the test is skipped where the kernel reports nothing: before it started
  * a process, which the last test would find. */
 static rec_descendants *
 open_listener(void)
@@ -114,7 +114,7 @@ no_child_is_too_short_lived_to_be_seen(void **state)
 }
 
 static void
-a_child_that_becomes_another_program_is_told_twice(void **state)
+a_child_that_becomes_another_program_is_reported_twice(void **state)
 {
     (void)state;
     rec_descendants *c = listen_to(getpid());
@@ -183,7 +183,7 @@ do_nothing(void *unused)
 }
 
 static void
-threads_and_strangers_are_not_told(void **state)
+threads_and_strangers_are_not_reported(void **state)
 {
     (void)state;
     rec_descendants *c = open_listener();
@@ -280,9 +280,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_child_is_too_short_lived_to_be_seen),
-        cmocka_unit_test(a_child_that_becomes_another_program_is_told_twice),
+        cmocka_unit_test(
+            a_child_that_becomes_another_program_is_reported_twice),
         cmocka_unit_test(children_of_children_are_seen_whoever_adopts_them),
-        cmocka_unit_test(threads_and_strangers_are_not_told),
+        cmocka_unit_test(threads_and_strangers_are_not_reported),
         cmocka_unit_test(
             more_forks_than_there_is_room_for_are_said_and_the_living_found),
         cmocka_unit_test(

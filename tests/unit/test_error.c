@@ -95,7 +95,7 @@ every_code_has_a_name_a_sentence_and_a_status(void **state)
 }
 
 static void
-no_record_is_no_crash(void **state)
+without_a_record_nothing_crashes(void **state)
 {
     (void)state;
     pr_err_set(NULL, PR_IO, 0, 0, "x");
@@ -114,7 +114,7 @@ main(void)
         cmocka_unit_test(a_long_text_ends_at_a_whole_character),
         cmocka_unit_test(memory_that_is_missing_has_one_sentence),
         cmocka_unit_test(every_code_has_a_name_a_sentence_and_a_status),
-        cmocka_unit_test(no_record_is_no_crash),
+        cmocka_unit_test(without_a_record_nothing_crashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

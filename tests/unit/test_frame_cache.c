@@ -64,7 +64,7 @@ the_same_address_after_a_return_is_another_frame(void **state)
 }
 
 static void
-what_somebody_else_wrote_does_not_hold(void **state)
+an_entry_of_another_writer_does_not_hold(void **state)
 {
     assert_int_equal(found(*state, CALLER, SEQ), 0);
 }
@@ -89,7 +89,7 @@ main(void)
         TEST(an_anchor_that_nobody_touched_holds),
         TEST(a_caller_holds_when_the_target_counted),
         TEST(the_same_address_after_a_return_is_another_frame),
-        TEST(what_somebody_else_wrote_does_not_hold),
+        TEST(an_entry_of_another_writer_does_not_hold),
         TEST(nothing_holds_that_was_not_written_or_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

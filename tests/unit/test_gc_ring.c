@@ -124,7 +124,7 @@ poll(bench *b, uint64_t start_us)
 }
 
 static void
-each_collection_is_told_once_in_order(void **state)
+each_collection_is_emitted_once_in_order(void **state)
 {
     (void)state;
     bench b;
@@ -174,7 +174,7 @@ collections_that_the_ring_lost_are_counted(void **state)
 }
 
 static void
-what_began_before_the_recording_is_passed_over(void **state)
+a_collection_before_the_recording_is_passed_over(void **state)
 {
     (void)state;
     bench b;
@@ -233,9 +233,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_collection_is_told_once_in_order),
+        cmocka_unit_test(each_collection_is_emitted_once_in_order),
         cmocka_unit_test(collections_that_the_ring_lost_are_counted),
-        cmocka_unit_test(what_began_before_the_recording_is_passed_over),
+        cmocka_unit_test(a_collection_before_the_recording_is_passed_over),
         cmocka_unit_test(a_block_that_is_being_written_is_read_again),
         cmocka_unit_test(hostile_blocks_and_other_layouts_are_refused),
     };

@@ -31,7 +31,7 @@ same_key(const void *context, uint32_t value)
 }
 
 static void
-a_table_finds_what_was_put_in_and_nothing_else(void **state)
+a_table_finds_its_keys_and_no_others(void **state)
 {
     (void)state;
     unsigned seed = 20261129;
@@ -162,7 +162,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_finds_what_was_put_in_and_nothing_else),
+        cmocka_unit_test(a_table_finds_its_keys_and_no_others),
         cmocka_unit_test(a_table_survives_equal_hashes),
         cmocka_unit_test(an_array_grows_and_refuses_sizes_that_overflow),
         cmocka_unit_test(hashes_are_xxh64),

@@ -235,7 +235,7 @@ same_edge(const conv_model *model, const conv_index *index, uint32_t a,
 }
 
 static void
-first_is_what_no_ancestor_is(void **state)
+a_node_is_first_if_no_ancestor_has_its_function(void **state)
 {
     (void)state;
     static sample samples[SAMPLES];
@@ -263,7 +263,7 @@ main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(positions_are_the_order_of_a_walk),
-        cmocka_unit_test(first_is_what_no_ancestor_is),
+        cmocka_unit_test(a_node_is_first_if_no_ancestor_has_its_function),
         cmocka_unit_test(totals_count_each_sample_once_whatever_recurses),
     };
     seed =

@@ -132,7 +132,7 @@ free_threaded_3_14_keeps_the_kind_of_a_str_in_the_second_byte(void **state)
 /* offsetof() with the headers of 3.13.5, 3.14.10 and 3.15.2 and
  * Py_GIL_DISABLED. */
 static void
-what_no_table_publishes_follows_from_its_neighbours(void **state)
+an_unpublished_offset_follows_from_its_neighbours(void **state)
 {
     (void)state;
     const struct {
@@ -300,7 +300,7 @@ main(void)
         cmocka_unit_test(the_table_of_3_15_is_read),
         cmocka_unit_test(
             free_threaded_3_14_keeps_the_kind_of_a_str_in_the_second_byte),
-        cmocka_unit_test(what_no_table_publishes_follows_from_its_neighbours),
+        cmocka_unit_test(an_unpublished_offset_follows_from_its_neighbours),
         cmocka_unit_test(free_threaded_3_15_keeps_one_collection_a_generation),
         cmocka_unit_test(versions_without_a_table_are_known),
         cmocka_unit_test(versions_without_a_table_can_be_listed),

@@ -80,7 +80,7 @@ a_name_is_read_from_the_most_exact_to_the_widest(void **state)
 }
 
 static void
-several_or_no_meanings_are_told_with_candidates(void **state)
+several_or_no_meanings_come_with_candidates(void **state)
 {
     (void)state;
     static const struct {
@@ -176,7 +176,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_read_from_the_most_exact_to_the_widest),
-        cmocka_unit_test(several_or_no_meanings_are_told_with_candidates),
+        cmocka_unit_test(several_or_no_meanings_come_with_candidates),
         cmocka_unit_test(threads_are_found_by_name_number_and_pattern),
         cmocka_unit_test(candidates_that_do_not_fit_are_left_out_whole),
     };

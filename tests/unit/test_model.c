@@ -190,7 +190,7 @@ in_filtered_modes_each_sample_weighs_one_interval(void **state)
 }
 
 static void
-names_told_twice_are_one(void **state)
+names_emitted_twice_are_one(void **state)
 {
     (void)state;
     conv_model *model;
@@ -228,7 +228,7 @@ a_function_is_known_by_path_name_and_first_line(void **state)
 }
 
 static void
-what_was_not_told_is_refused(void **state)
+an_unknown_id_is_refused(void **state)
 {
     (void)state;
     conv_model *model;
@@ -302,7 +302,7 @@ hidden_frames_are_cut_out_of_any_stack(void **state)
 /* ---- merge ---- */
 
 static void
-profiles_of_one_process_lie_behind_each_other(void **state)
+profiles_of_one_process_lie_after_each_other(void **state)
 {
     (void)state;
     conv_model *model;
@@ -407,12 +407,12 @@ main(void)
             a_sample_weighs_up_to_the_next_but_two_intervals_at_most),
         cmocka_unit_test(no_sum_of_times_overflows),
         cmocka_unit_test(in_filtered_modes_each_sample_weighs_one_interval),
-        cmocka_unit_test(names_told_twice_are_one),
+        cmocka_unit_test(names_emitted_twice_are_one),
         cmocka_unit_test(a_function_is_known_by_path_name_and_first_line),
-        cmocka_unit_test(what_was_not_told_is_refused),
+        cmocka_unit_test(an_unknown_id_is_refused),
         cmocka_unit_test(long_and_far_runs_survive_the_log),
         cmocka_unit_test(hidden_frames_are_cut_out_of_any_stack),
-        cmocka_unit_test(profiles_of_one_process_lie_behind_each_other),
+        cmocka_unit_test(profiles_of_one_process_lie_after_each_other),
         cmocka_unit_test(profiles_that_overlap_or_differ_are_not_merged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

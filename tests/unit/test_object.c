@@ -98,7 +98,7 @@ a_long_str_is_cut_and_ends_in_an_ellipsis(void **state)
 }
 
 static void
-what_is_no_str_is_refused(void **state)
+an_object_that_is_not_a_str_is_refused(void **state)
 {
     world *w = *state;
     const rec_layout *l = &w->layout;
@@ -235,7 +235,8 @@ main(void)
         cmocka_unit_test_setup_teardown(lone_surrogates_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(
             a_long_str_is_cut_and_ends_in_an_ellipsis, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_no_str_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(an_object_that_is_not_a_str_is_refused,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(bytes_are_read_up_to_the_limit, begin,
                                         end),
         cmocka_unit_test_setup_teardown(ints_of_one_and_two_digits_are_read,

@@ -113,7 +113,7 @@ the_defaults_are_one_khz_until_the_target_ends(void **state)
 }
 
 static void
-wrong_use_names_what_is_wrong(void **state)
+wrong_use_names_the_fault(void **state)
 {
     (void)state;
     static const char *const lines[] = {
@@ -148,7 +148,7 @@ main(void)
         cmocka_unit_test(a_duration_has_bounds),
         cmocka_unit_test(a_whole_command_line_is_understood),
         cmocka_unit_test(the_defaults_are_one_khz_until_the_target_ends),
-        cmocka_unit_test(wrong_use_names_what_is_wrong),
+        cmocka_unit_test(wrong_use_names_the_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

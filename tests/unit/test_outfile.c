@@ -165,7 +165,7 @@ an_existing_file_is_replaced_only_by_force_and_only_at_the_end(void **state)
 }
 
 static void
-who_comes_first_keeps_the_name(void **state)
+the_first_writer_keeps_the_name(void **state)
 {
     (void)state;
     conv_outfile *one = open_out(false), *two = open_out(false);
@@ -181,7 +181,7 @@ who_comes_first_keeps_the_name(void **state)
 }
 
 static void
-a_full_disk_is_told_by_commit(void **state)
+commit_reports_a_full_disk(void **state)
 {
     (void)state;
     conv_outfile *out;
@@ -195,7 +195,7 @@ a_full_disk_is_told_by_commit(void **state)
 }
 
 static void
-what_must_be_a_file_is_no_device_and_has_a_folder(void **state)
+an_output_is_not_a_device_and_has_a_folder(void **state)
 {
     (void)state;
     conv_outfile *out = NULL;
@@ -269,7 +269,7 @@ json_has_its_commas_and_escapes(void **state)
 /* ---- marshal ---- */
 
 static void
-marshal_is_what_python_reads(void **state)
+python_reads_the_marshalled_bytes(void **state)
 {
     (void)state;
     conv_outfile *out = open_out(false);
@@ -309,12 +309,12 @@ main(void)
         cmocka_unit_test(an_output_written_by_path_has_a_name_from_the_start),
         cmocka_unit_test(
             an_existing_file_is_replaced_only_by_force_and_only_at_the_end),
-        cmocka_unit_test(who_comes_first_keeps_the_name),
-        cmocka_unit_test(a_full_disk_is_told_by_commit),
-        cmocka_unit_test(what_must_be_a_file_is_no_device_and_has_a_folder),
+        cmocka_unit_test(the_first_writer_keeps_the_name),
+        cmocka_unit_test(commit_reports_a_full_disk),
+        cmocka_unit_test(an_output_is_not_a_device_and_has_a_folder),
         cmocka_unit_test(long_writes_come_out_in_order),
         cmocka_unit_test(json_has_its_commas_and_escapes),
-        cmocka_unit_test(marshal_is_what_python_reads),
+        cmocka_unit_test(python_reads_the_marshalled_bytes),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -115,7 +115,7 @@ times_are_read_to_the_microsecond(void **state)
 }
 
 static void
-sql_in_place_of_a_query_is_told_where_it_goes(void **state)
+sql_in_place_of_a_query_is_sent_to_its_option(void **state)
 {
     (void)state;
     q_query q;
@@ -128,7 +128,7 @@ sql_in_place_of_a_query_is_told_where_it_goes(void **state)
 }
 
 static void
-faults_are_told_with_their_column(void **state)
+faults_are_reported_with_their_column(void **state)
 {
     (void)state;
     static const struct {
@@ -234,8 +234,8 @@ main(void)
         cmocka_unit_test(verbs_know_their_defaults),
         cmocka_unit_test(clauses_come_in_any_order),
         cmocka_unit_test(times_are_read_to_the_microsecond),
-        cmocka_unit_test(faults_are_told_with_their_column),
-        cmocka_unit_test(sql_in_place_of_a_query_is_told_where_it_goes),
+        cmocka_unit_test(faults_are_reported_with_their_column),
+        cmocka_unit_test(sql_in_place_of_a_query_is_sent_to_its_option),
         cmocka_unit_test(
             every_prefix_of_a_query_is_understood_or_refused_inside_it),
         cmocka_unit_test(a_query_has_a_longest_length),

@@ -369,7 +369,7 @@ check(q_database *database, const char *query, const char *by, chooser choose,
 }
 
 static void
-totals_are_what_counting_every_sample_gives(void **state)
+totals_equal_a_count_of_every_sample(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 20; seed++) {
@@ -749,7 +749,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(totals_are_what_counting_every_sample_gives),
+        cmocka_unit_test(totals_equal_a_count_of_every_sample),
         cmocka_unit_test(edges_count_once_a_sample),
         cmocka_unit_test(a_tree_holds_every_path_of_functions),
         cmocka_unit_test(a_run_that_crosses_the_range_counts_by_its_samples),

@@ -102,7 +102,7 @@ expect_none(pid_t pid, const char *word)
 }
 
 static void
-a_pid_without_a_process_is_told(void **state)
+a_pid_without_a_process_is_named(void **state)
 {
     (void)state;
     expect_none(-1, "no process -1");
@@ -181,7 +181,7 @@ tell_tid(void *to)
 }
 
 static void
-a_thread_is_no_process(void **state)
+a_thread_is_not_a_process(void **state)
 {
     (void)state;
     int pipes[4]; /* its id, the order to end */
@@ -264,7 +264,7 @@ children_and_their_children_are_found(void **state)
 /* ---- memory ---- */
 
 static void
-memory_that_is_not_there_is_told_from_a_process_that_is_not(void **state)
+missing_memory_differs_from_a_missing_process(void **state)
 {
     (void)state;
     rec_memory m;
@@ -521,15 +521,14 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(this_process_is_alive_and_its_threads_are_listed),
-        cmocka_unit_test(a_pid_without_a_process_is_told),
+        cmocka_unit_test(a_pid_without_a_process_is_named),
         cmocka_unit_test(a_zombie_has_ended),
         cmocka_unit_test(the_name_of_a_process_does_not_confuse),
         cmocka_unit_test(another_program_under_the_same_pid_is_noticed),
-        cmocka_unit_test(a_thread_is_no_process),
+        cmocka_unit_test(a_thread_is_not_a_process),
         cmocka_unit_test(a_thread_of_the_kernel_is_named),
         cmocka_unit_test(children_and_their_children_are_found),
-        cmocka_unit_test(
-            memory_that_is_not_there_is_told_from_a_process_that_is_not),
+        cmocka_unit_test(missing_memory_differs_from_a_missing_process),
         cmocka_unit_test(more_pieces_than_one_call_takes_are_read),
         cmocka_unit_test(where_the_call_is_refused_the_file_is_read),
         cmocka_unit_test(the_process_of_another_user_is_denied_with_the_reason),

@@ -146,7 +146,7 @@ nothing_moves_while_it_is_paused_and_all_moves_after(void **state)
 }
 
 static void
-threads_that_are_born_and_die_are_no_failure(void **state)
+threads_that_are_born_and_die_are_not_a_failure(void **state)
 {
     (void)state;
     pid_t pid = start_target();
@@ -393,7 +393,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_moves_while_it_is_paused_and_all_moves_after),
-        cmocka_unit_test(threads_that_are_born_and_die_are_no_failure),
+        cmocka_unit_test(threads_that_are_born_and_die_are_not_a_failure),
         cmocka_unit_test(signals_that_come_while_it_is_paused_are_delivered),
         cmocka_unit_test(a_target_that_was_stopped_by_a_signal_stays_stopped),
         cmocka_unit_test(a_pauser_that_is_killed_leaves_the_target_running),

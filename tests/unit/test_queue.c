@@ -273,7 +273,7 @@ the_first_failure_reaches_the_producer_and_the_end(void **state)
 }
 
 static void
-abort_reaches_the_output_after_what_was_told(void **state)
+abort_reaches_the_output_after_all_earlier_calls(void **state)
 {
     (void)state;
     bool finished = false, aborted = false;
@@ -301,7 +301,7 @@ main(void)
         cmocka_unit_test(all_calls_come_out_as_they_went_in),
         cmocka_unit_test(a_queue_says_how_much_room_it_has),
         cmocka_unit_test(the_first_failure_reaches_the_producer_and_the_end),
-        cmocka_unit_test(abort_reaches_the_output_after_what_was_told),
+        cmocka_unit_test(abort_reaches_the_output_after_all_earlier_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

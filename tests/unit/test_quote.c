@@ -32,7 +32,7 @@ expect(pr_quote rule, const char *name, size_t len, const char *want,
     expect(rule, name, sizeof(name) - 1, want, sizeof(want) - 1, changed)
 
 static void
-what_is_utf8_stays(void **state)
+utf8_stays(void **state)
 {
     (void)state;
     EXPECT(PR_QUOTE_UTF8, "", "", 0);
@@ -45,7 +45,7 @@ what_is_utf8_stays(void **state)
 
 /* The counts of marks are those of Python's bytes.decode("utf-8", "replace"). */
 static void
-what_is_not_becomes_the_mark(void **state)
+other_bytes_become_the_mark(void **state)
 {
     (void)state;
     EXPECT(PR_QUOTE_UTF8, "\xff", BAD, 1);
@@ -90,7 +90,7 @@ guard(const char *name, const char *want)
 }
 
 static void
-a_number_at_the_end_is_no_second_count(void **state)
+a_number_at_the_end_is_not_a_second_count(void **state)
 {
     (void)state;
     guard("w 12", "w_12");
@@ -196,11 +196,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_utf8_stays),
-        cmocka_unit_test(what_is_not_becomes_the_mark),
+        cmocka_unit_test(utf8_stays),
+        cmocka_unit_test(other_bytes_become_the_mark),
         cmocka_unit_test(lone_surrogates_stay_where_python_reads_the_name),
         cmocka_unit_test(a_frame_of_a_collapsed_stack_stays_one_frame),
-        cmocka_unit_test(a_number_at_the_end_is_no_second_count),
+        cmocka_unit_test(a_number_at_the_end_is_not_a_second_count),
         cmocka_unit_test(json_csv_and_markdown_hold_any_name),
         cmocka_unit_test(xml_holds_any_name),
         cmocka_unit_test(json_in_ascii_is_that_of_python),

@@ -84,7 +84,7 @@ assert_same_story(story *told, story *read)
 }
 
 static void
-profiles_read_back_as_they_were_told(void **state)
+profiles_read_back_as_they_were_emitted(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -166,7 +166,7 @@ compress_plain(const scratch *s)
 
 /* R3; the records fill several pieces, which cut some of them in two. */
 static void
-a_plain_file_reads_back_as_it_was_told(void **state)
+a_plain_file_reads_back_as_it_was_emitted(void **state)
 {
     (void)state;
     plot p = {5, 4, 30, 40, 60000, 6, false};
@@ -292,7 +292,7 @@ check_ranges(const scratch *s, uint64_t seed)
 }
 
 static void
-a_range_of_time_tells_its_samples_and_no_others(void **state)
+a_range_of_time_emits_its_samples_and_no_others(void **state)
 {
     (void)state;
     printf("seed %d\n", 4711);
@@ -338,7 +338,7 @@ segments_outside_a_range_are_not_read(void **state)
 /* ---- what is known without a replay ---- */
 
 static void
-metadata_and_counters_are_the_last_that_were_told(void **state)
+metadata_and_counters_are_the_last_that_were_emitted(void **state)
 {
     (void)state;
     plot names = {.threads = 2, .frames = 6, .events = true};
@@ -740,7 +740,7 @@ the_header_of_a_pre_release_is_refused_by_name(void **state)
 }
 
 static void
-what_is_no_profile_is_named(void **state)
+a_file_that_is_not_a_profile_is_named(void **state)
 {
     (void)state;
     static const struct {
@@ -802,7 +802,7 @@ newer_cut_and_damaged_are_different_answers(void **state)
 }
 
 static void
-bytes_behind_a_plain_file_are_found_and_harmless(void **state)
+bytes_after_a_plain_file_are_found_and_harmless(void **state)
 {
     (void)state;
     stock k = {.samples = 7, .threads = 2, .stats = 56};
@@ -828,7 +828,7 @@ bytes_behind_a_plain_file_are_found_and_harmless(void **state)
 }
 
 static void
-what_cannot_be_a_file_is_refused(void **state)
+an_impossible_file_is_refused(void **state)
 {
     (void)state;
     pr_err err = PR_ERR_INIT;
@@ -989,13 +989,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(profiles_read_back_as_they_were_told),
+        cmocka_unit_test(profiles_read_back_as_they_were_emitted),
         cmocka_unit_test(any_number_of_jobs_makes_the_same_calls),
-        cmocka_unit_test(a_plain_file_reads_back_as_it_was_told),
+        cmocka_unit_test(a_plain_file_reads_back_as_it_was_emitted),
         cmocka_unit_test(a_stack_of_a_plain_file_may_be_longer_than_a_piece),
-        cmocka_unit_test(a_range_of_time_tells_its_samples_and_no_others),
+        cmocka_unit_test(a_range_of_time_emits_its_samples_and_no_others),
         cmocka_unit_test(segments_outside_a_range_are_not_read),
-        cmocka_unit_test(metadata_and_counters_are_the_last_that_were_told),
+        cmocka_unit_test(metadata_and_counters_are_the_last_that_were_emitted),
         cmocka_unit_test(stacks_of_none_and_of_thousands_of_frames),
         cmocka_unit_test(thousands_of_threads_read_back),
         cmocka_unit_test(files_of_cpython_in_both_byte_orders),
@@ -1003,10 +1003,10 @@ main(void)
         cmocka_unit_test(more_samples_than_32_bits_count),
 #endif
         cmocka_unit_test(the_header_of_a_pre_release_is_refused_by_name),
-        cmocka_unit_test(what_is_no_profile_is_named),
+        cmocka_unit_test(a_file_that_is_not_a_profile_is_named),
         cmocka_unit_test(newer_cut_and_damaged_are_different_answers),
-        cmocka_unit_test(bytes_behind_a_plain_file_are_found_and_harmless),
-        cmocka_unit_test(what_cannot_be_a_file_is_refused),
+        cmocka_unit_test(bytes_after_a_plain_file_are_found_and_harmless),
+        cmocka_unit_test(an_impossible_file_is_refused),
         cmocka_unit_test(records_that_lie_are_damage),
         cmocka_unit_test(counts_that_do_not_match_are_damage),
         cmocka_unit_test(a_sink_that_fails_ends_the_replay_with_its_code),

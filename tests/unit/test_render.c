@@ -69,7 +69,7 @@ names_take_the_cells_a_terminal_gives_them(void **state)
 }
 
 static void
-csv_quotes_what_it_must_and_cuts_nothing(void **state)
+csv_quotes_only_special_values_and_cuts_nothing(void **state)
 {
     (void)state;
     assert_rendered(Q_CSV,
@@ -194,7 +194,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_aligned_numbers_to_the_right),
         cmocka_unit_test(names_take_the_cells_a_terminal_gives_them),
-        cmocka_unit_test(csv_quotes_what_it_must_and_cuts_nothing),
+        cmocka_unit_test(csv_quotes_only_special_values_and_cuts_nothing),
         cmocka_unit_test(json_is_json_whatever_the_names_are),
         cmocka_unit_test(markdown_shows_names_and_obeys_none),
         cmocka_unit_test(answers_have_a_title_and_trees_an_indent),

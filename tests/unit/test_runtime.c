@@ -88,7 +88,7 @@ expect_python(pid_t pid)
 }
 
 static void
-each_interpreter_is_recognized_as_what_it_says_it_is(void **state)
+each_interpreter_is_recognized_by_its_own_version(void **state)
 {
     (void)state;
     int seen = 0;
@@ -114,7 +114,7 @@ each_interpreter_is_recognized_as_what_it_says_it_is(void **state)
 }
 
 static void
-where_each_thread_tells_its_cpu_is_found(void **state)
+the_place_of_each_threads_cpu_is_found(void **state)
 {
     (void)state;
     int seen = 0;
@@ -144,7 +144,7 @@ where_each_thread_tells_its_cpu_is_found(void **state)
 }
 
 static void
-what_is_not_python_is_named(void **state)
+a_program_that_is_not_python_is_named(void **state)
 {
     (void)state;
     const char *argv[] = {"sh", "-c", "echo ready; read x", NULL};
@@ -293,9 +293,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_interpreter_is_recognized_as_what_it_says_it_is),
-        cmocka_unit_test(where_each_thread_tells_its_cpu_is_found),
-        cmocka_unit_test(what_is_not_python_is_named),
+        cmocka_unit_test(each_interpreter_is_recognized_by_its_own_version),
+        cmocka_unit_test(the_place_of_each_threads_cpu_is_found),
+        cmocka_unit_test(a_program_that_is_not_python_is_named),
         cmocka_unit_test(the_python_children_of_a_shell_are_named),
         cmocka_unit_test(
             a_renamed_deleted_and_replaced_executable_is_recognized),

@@ -1,7 +1,7 @@
 /*
- * test_segment_search.c - files that were cut, bent, or made to lie: whole parts
- * come back, the message names the others, and no file costs more than it
- * should.
+ * test_segment_search.c - files that were cut, bent, or made to lie: whole
+ * parts come back, the message names the others, and no file costs more than
+ * it should.
  */
 #include "tests/unit/story.h"
 
@@ -203,7 +203,7 @@ every_bit_of_a_finished_file_is_covered(void **state)
 }
 
 static void
-no_bit_of_a_recording_changes_what_is_told(void **state)
+no_bit_of_a_recording_changes_emitted_samples(void **state)
 {
     (void)state;
     check_every_bit(false);
@@ -274,7 +274,7 @@ a_lost_checkpoint_takes_its_names_and_no_others_samples(void **state)
 }
 
 static void
-bytes_behind_the_end_are_found_and_harmless(void **state)
+bytes_after_the_end_are_found_and_harmless(void **state)
 {
     (void)state;
     sample_file f;
@@ -441,7 +441,7 @@ records_of_any_length_are_read_within_their_bytes(void **state)
 
 /* 200,000 samples whose status alternates: each is a sample of a run. */
 static void
-alternating_status_costs_what_equal_status_costs(void **state)
+alternating_status_costs_as_much_as_equal_status(void **state)
 {
     (void)state;
     enum { SAMPLES = 200000 };
@@ -635,15 +635,15 @@ main(void)
         cmocka_unit_test(a_finished_file_cut_anywhere_gives_all_whole_segments),
         cmocka_unit_test(a_recording_cut_anywhere_gives_all_whole_segments),
         cmocka_unit_test(every_bit_of_a_finished_file_is_covered),
-        cmocka_unit_test(no_bit_of_a_recording_changes_what_is_told),
+        cmocka_unit_test(no_bit_of_a_recording_changes_emitted_samples),
         cmocka_unit_test(a_damaged_segment_costs_itself),
         cmocka_unit_test(
             a_lost_checkpoint_takes_its_names_and_no_others_samples),
-        cmocka_unit_test(bytes_behind_the_end_are_found_and_harmless),
+        cmocka_unit_test(bytes_after_the_end_are_found_and_harmless),
         cmocka_unit_test(tables_that_say_something_else_are_found_by_verify),
         cmocka_unit_test(a_body_of_any_length_is_read_within_its_bytes),
         cmocka_unit_test(records_of_any_length_are_read_within_their_bytes),
-        cmocka_unit_test(alternating_status_costs_what_equal_status_costs),
+        cmocka_unit_test(alternating_status_costs_as_much_as_equal_status),
         cmocka_unit_test(a_search_gives_up_on_a_file_made_of_false_checkpoints),
         cmocka_unit_test(the_end_of_a_zstd_frame_is_known_by_its_blocks),
         cmocka_unit_test(every_allocation_may_fail_once),

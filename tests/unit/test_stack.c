@@ -339,7 +339,7 @@ another_function_at_the_same_address_is_seen(void **state)
 }
 
 static void
-only_what_changed_is_decoded(void **state)
+only_changed_frames_are_decoded(void **state)
 {
     world *w = *state;
     call_many(w, 120);
@@ -454,7 +454,7 @@ a_deep_stack_keeps_its_ends_around_a_marker(void **state)
 }
 
 static void
-a_finalizer_runs_behind_the_frame_that_is_left(void **state)
+a_finalizer_runs_after_the_frame_that_is_left(void **state)
 {
     world *w = *state;
     for (uint32_t depth = 100; depth < 104; depth++) { /* a chunk holds 102 */
@@ -554,7 +554,7 @@ the_stack_of_a_greenlet_ends_in_its_entry_shim(void **state)
 }
 
 static void
-an_entry_shim_in_the_middle_of_a_stack_is_no_end(void **state)
+an_entry_shim_in_the_middle_of_a_stack_is_not_its_end(void **state)
 {
     world *w = *state;
     call_many(w, 3);
@@ -711,7 +711,7 @@ main(void)
         TEST_13(frames_over_several_chunks_come_outermost_first),
         TEST_15(a_known_stack_takes_one_system_call),
         TEST_13(a_known_stack_takes_one_system_call),
-        TEST_15(only_what_changed_is_decoded),
+        TEST_15(only_changed_frames_are_decoded),
         TEST_15(code_freed_elsewhere_costs_one_system_call_once),
         TEST_15(another_function_at_the_same_address_is_seen),
         TEST_13(another_function_at_the_same_address_is_seen),
@@ -721,15 +721,15 @@ main(void)
         TEST_15(generators_and_shims_are_read_where_they_lie),
         TEST_15(a_collection_stands_inside_its_frame),
         TEST_15(a_deep_stack_keeps_its_ends_around_a_marker),
-        TEST_15(a_finalizer_runs_behind_the_frame_that_is_left),
-        TEST_13(a_finalizer_runs_behind_the_frame_that_is_left),
+        TEST_15(a_finalizer_runs_after_the_frame_that_is_left),
+        TEST_13(a_finalizer_runs_after_the_frame_that_is_left),
         TEST_15(the_callers_of_an_anchor_are_those_of_the_last_stack),
         TEST_15(without_whole_last_callers_the_walk_goes_on),
         TEST_15(a_gap_between_frames_is_torn),
         TEST_13(a_stack_that_does_not_begin_in_its_first_chunk_is_torn),
         TEST_15(a_stack_that_misses_its_base_is_torn),
         TEST_15(the_stack_of_a_greenlet_ends_in_its_entry_shim),
-        TEST_15(an_entry_shim_in_the_middle_of_a_stack_is_no_end),
+        TEST_15(an_entry_shim_in_the_middle_of_a_stack_is_not_its_end),
         TEST_15(a_frame_without_code_is_torn),
         TEST_15(a_frame_that_calls_itself_is_torn),
         TEST_15(an_owner_that_does_not_fit_its_place_is_torn),

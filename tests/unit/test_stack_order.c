@@ -37,7 +37,7 @@ place(const char *path, const char *class, const char *part, const char *module)
 }
 
 static void
-a_path_says_what_a_file_belongs_to(void **state)
+a_path_names_the_owner_of_a_file(void **state)
 {
     (void)state;
     place("/srv/app/main.py", "project", "/srv/app/main.py", "main");
@@ -120,7 +120,7 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_says_what_a_file_belongs_to),
+        cmocka_unit_test(a_path_names_the_owner_of_a_file),
         cmocka_unit_test(ranks_are_the_order_of_the_lines_as_text),
     };
     seed =

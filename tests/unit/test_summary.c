@@ -179,7 +179,7 @@ shares_that_are_not_proven_have_their_reason(void **state)
 }
 
 static void
-details_are_for_those_who_ask(void **state)
+details_appear_on_request(void **state)
 {
     (void)state;
     rec_report r = good;
@@ -239,7 +239,7 @@ main(void)
         cmocka_unit_test(missed_ticks_are_said_with_the_remedy_that_helps),
         cmocka_unit_test(ticks_missed_in_a_gap_do_not_make_the_cpu_busy),
         cmocka_unit_test(shares_that_are_not_proven_have_their_reason),
-        cmocka_unit_test(details_are_for_those_who_ask),
+        cmocka_unit_test(details_appear_on_request),
         cmocka_unit_test(a_tree_is_one_recording),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@
 static const uint64_t ms = 1000000;
 
 static void
-a_suspension_is_what_one_clock_is_ahead_of_the_other(void **state)
+one_clock_ahead_of_the_other_is_a_suspension(void **state)
 {
     (void)state;
     rec_clock_gap then = rec_clock_gap_of(5000 * ms, 7000 * ms, 5001 * ms);
@@ -35,7 +35,7 @@ a_suspension_is_what_one_clock_is_ahead_of_the_other(void **state)
 }
 
 static void
-being_held_up_between_two_clocks_is_no_suspension(void **state)
+a_delay_between_two_clocks_is_not_a_suspension(void **state)
 {
     (void)state;
     rec_clock_gap quick = rec_clock_gap_of(5000 * ms, 7000 * ms, 5000 * ms);
@@ -106,7 +106,7 @@ says(pid_t pid, const char *why)
 }
 
 static void
-who_sleeps_does_not_stand_still_and_who_is_stopped_does(void **state)
+a_sleeping_process_does_not_stand_still_and_a_stopped_one_does(void **state)
 {
     (void)state;
     pid_t pid = start_target(false);
@@ -169,7 +169,7 @@ hear(pr_sink *sink, const pr_mark *mark, pr_err *err)
 static const pr_sink_ops listening = {.mark = hear};
 
 static void
-a_standstill_is_told_once_and_when_it_is_over(void **state)
+a_standstill_is_marked_once_and_when_it_is_over(void **state)
 {
     (void)state;
     listener l = {.sink = {&listening}};
@@ -197,7 +197,7 @@ a_standstill_is_told_once_and_when_it_is_over(void **state)
 }
 
 static void
-a_standstill_that_lasts_is_told_at_the_end(void **state)
+a_standstill_that_lasts_is_marked_at_the_end(void **state)
 {
     (void)state;
     listener l = {.sink = {&listening}};
@@ -220,14 +220,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_suspension_is_what_one_clock_is_ahead_of_the_other),
-        cmocka_unit_test(being_held_up_between_two_clocks_is_no_suspension),
+        cmocka_unit_test(one_clock_ahead_of_the_other_is_a_suspension),
+        cmocka_unit_test(a_delay_between_two_clocks_is_not_a_suspension),
         cmocka_unit_test(
-            who_sleeps_does_not_stand_still_and_who_is_stopped_does),
+            a_sleeping_process_does_not_stand_still_and_a_stopped_one_does),
         cmocka_unit_test(the_other_threads_decide_when_the_first_has_ended),
         cmocka_unit_test(one_thread_in_a_debugger_is_not_the_process),
-        cmocka_unit_test(a_standstill_is_told_once_and_when_it_is_over),
-        cmocka_unit_test(a_standstill_that_lasts_is_told_at_the_end),
+        cmocka_unit_test(a_standstill_is_marked_once_and_when_it_is_over),
+        cmocka_unit_test(a_standstill_that_lasts_is_marked_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

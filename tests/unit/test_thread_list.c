@@ -127,7 +127,7 @@ a_thread_that_comes_again_goes_on_where_it_was(void **state)
 }
 
 static void
-counts_that_were_not_told_are_kept_whole(void **state)
+counts_that_were_not_emitted_are_kept_whole(void **state)
 {
     world *w = *state;
     only(w, FIRST_TID)->counts.untold = true;
@@ -148,7 +148,7 @@ main(void)
         cmocka_unit_test_setup_teardown(
             a_thread_that_comes_again_goes_on_where_it_was, begin, end),
         cmocka_unit_test_setup_teardown(
-            counts_that_were_not_told_are_kept_whole, begin, end),
+            counts_that_were_not_emitted_are_kept_whole, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

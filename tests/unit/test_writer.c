@@ -557,7 +557,7 @@ round_trip(const pf_writer_opts *opts, unsigned seed)
 }
 
 static void
-samples_come_back_as_they_were_told(void **state)
+samples_come_back_as_they_were_emitted(void **state)
 {
     (void)state;
     for (unsigned seed = 0; seed < 20; seed++) {
@@ -571,7 +571,7 @@ samples_come_back_as_they_were_told(void **state)
 }
 
 static void
-frames_and_metadata_come_back_as_they_were_told(void **state)
+frames_and_metadata_come_back_as_they_were_emitted(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
@@ -592,7 +592,7 @@ frames_and_metadata_come_back_as_they_were_told(void **state)
 }
 
 static void
-events_come_back_as_they_were_told(void **state)
+events_come_back_as_they_were_emitted(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
@@ -955,7 +955,7 @@ bytes_after_tick(pr_sink *sink, uint64_t now_us)
 }
 
 static void
-a_tick_closes_what_is_old_and_nothing_else(void **state)
+a_tick_closes_an_old_segment_and_nothing_else(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
@@ -1009,7 +1009,7 @@ only_a_segment_without_records_hides_its_content_size(void **state)
 }
 
 static void
-a_count_is_told_again_only_when_it_changed(void **state)
+a_count_is_written_again_only_when_it_changed(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
@@ -1089,7 +1089,7 @@ abort_before_the_first_segment_leaves_no_file(void **state)
 }
 
 static void
-abort_leaves_what_another_put_in_its_place(void **state)
+abort_leaves_the_file_that_another_put_in_its_place(void **state)
 {
     (void)state;
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
@@ -1156,7 +1156,7 @@ limit_files(rlim_t bytes)
 }
 
 static void
-a_full_disk_leaves_what_was_checkpointed(void **state)
+a_full_disk_leaves_all_checkpointed_samples(void **state)
 {
     (void)state;
     signal(SIGXFSZ, SIG_IGN);
@@ -1271,7 +1271,7 @@ a_profile_is_for_its_owner(void **state)
 }
 
 static void
-what_is_no_regular_file_is_refused_with_a_hint(void **state)
+a_file_that_is_not_regular_is_refused_with_a_hint(void **state)
 {
     (void)state;
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -1425,9 +1425,9 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, clear)
     const struct CMUnitTest tests[] = {
-        TEST(samples_come_back_as_they_were_told),
-        TEST(frames_and_metadata_come_back_as_they_were_told),
-        TEST(events_come_back_as_they_were_told),
+        TEST(samples_come_back_as_they_were_emitted),
+        TEST(frames_and_metadata_come_back_as_they_were_emitted),
+        TEST(events_come_back_as_they_were_emitted),
         TEST(a_stack_that_is_removed_and_put_back_costs_no_record),
         TEST(a_run_longer_than_a_segment_is_split),
         TEST(
@@ -1439,22 +1439,22 @@ main(void)
         TEST(a_threads_first_record_in_a_segment_is_full),
         TEST(each_segment_is_one_write),
         TEST(a_segment_closes_when_its_time_is_up),
-        TEST(a_tick_closes_what_is_old_and_nothing_else),
+        TEST(a_tick_closes_an_old_segment_and_nothing_else),
         TEST(only_a_segment_without_records_hides_its_content_size),
-        TEST(a_count_is_told_again_only_when_it_changed),
+        TEST(a_count_is_written_again_only_when_it_changed),
         TEST(an_empty_profile_is_a_whole_file),
         TEST(abort_keeps_the_checkpoints_and_drops_the_rest),
         TEST(abort_before_the_first_segment_leaves_no_file),
-        TEST(abort_leaves_what_another_put_in_its_place),
+        TEST(abort_leaves_the_file_that_another_put_in_its_place),
         TEST(abort_of_a_plain_file_leaves_no_file),
         TEST(a_profile_that_did_not_start_does_not_finish),
         TEST(a_write_may_take_less_than_all_and_be_interrupted),
         TEST(syncing_changes_nothing_in_the_file),
-        TEST(a_full_disk_leaves_what_was_checkpointed),
+        TEST(a_full_disk_leaves_all_checkpointed_samples),
         TEST(an_existing_file_is_kept_unless_forced),
         TEST(nothing_is_written_or_removed_through_a_link),
         TEST(a_profile_is_for_its_owner),
-        TEST(what_is_no_regular_file_is_refused_with_a_hint),
+        TEST(a_file_that_is_not_regular_is_refused_with_a_hint),
         TEST(a_folder_that_is_not_there_is_named),
         TEST(broken_promises_are_refused),
         TEST(each_allocation_may_fail),
