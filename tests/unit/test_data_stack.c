@@ -10,7 +10,7 @@ enum {
     USUAL = 16384,     /* DATA_STACK_CHUNK_SIZE, Python/pystate.c */
     FULL = USUAL - 64, /* of a chunk that another frame did not fit into */
     LARGE = 4 * USUAL,
-    SLACK = 4096, /* what is read beyond the top of a stack */
+    SLACK = 4096, /* bytes read beyond the top of a stack */
     FRAME = 0x1000
 };
 
