@@ -156,6 +156,7 @@ enum {
     OPTION_GC,
     OPTION_JSON,
     OPTION_FSYNC,
+    OPTION_TOP,
     OPTION_WAIT,
     OPTION_NO_COMMAND_LINE,
     OPTION_OVERHEAD
@@ -192,6 +193,7 @@ static const struct option long_options[] = {
     {"children", no_argument, NULL, OPTION_CHILDREN},
     {"fsync", no_argument, NULL, OPTION_FSYNC},
     {"overhead", required_argument, NULL, OPTION_OVERHEAD},
+    {"top", no_argument, NULL, OPTION_TOP},
     {"wait", no_argument, NULL, OPTION_WAIT},
     {"no-command-line", no_argument, NULL, OPTION_NO_COMMAND_LINE},
     {"version", no_argument, NULL, 'V'},
@@ -202,6 +204,7 @@ static const char help[] =
     "usage: pyrec [options] -- COMMAND [argument ...]\n"
     "       pyrec [options] -p PID\n"
     "       pyrec --dump | --tasks | --gc [--json] -p PID\n"
+    "       pyrec --top -p PID\n"
     "       pyrec --check PID\n"
     "Record a running CPython (3.11 to 3.15) into a profile.\n"
     "\n"
@@ -251,6 +254,8 @@ static const char help[] =
     "      --label KEY=VALUE kept in the file; may be repeated\n"
     "      --no-command-line keep no command line in the file\n"
     "\n"
+    "      --top             show what the process does while it is "
+    "recorded\n"
     "      --dump            print the stacks of all threads once\n"
     "      --tasks           print all asyncio tasks once, and who "
     "awaits whom\n"
@@ -392,6 +397,7 @@ static const flag flags[] = {
     {OPTION_JSON, offsetof(rec_options, json)},
     {OPTION_CHILDREN, offsetof(rec_options, children)},
     {OPTION_FSYNC, offsetof(rec_options, fsync)},
+    {OPTION_TOP, offsetof(rec_options, top)},
     {OPTION_WAIT, offsetof(rec_options, wait)},
     {OPTION_NO_COMMAND_LINE, offsetof(rec_options, no_command_line)}};
 
@@ -471,6 +477,8 @@ check_complete(const rec_options *o, pr_err *err)
         PR_FAIL(err, PR_USAGE, "no process given");
     else if (o->pid && o->command)
         PR_FAIL(err, PR_USAGE, "both a process and a command given");
+    else if (o->top && (o->command || o->children || o->wait))
+        PR_FAIL(err, PR_USAGE, "--top shows one process that is running");
     else if (!needs_pid && o->output && strcmp(o->output, "-") == 0) {
         PR_FAIL(err, PR_USAGE, "a recording cannot go to a pipe");
         pr_err_hint(err, "give a file name; './-' is a file of that name");

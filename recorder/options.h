@@ -21,13 +21,15 @@ typedef enum rec_action {
 
 typedef struct rec_options {
     rec_action action;
-    pid_t pid;          /* 0: none given */
-    const char *output; /* NULL: a name made of the process and the time */
+    pid_t pid;           /* 0: none given */
+    const char *output;  /* NULL: a name made of the process and the time */
+    char temporary[256]; /* of --top, where no output was given */
     uint64_t period_ns;
     uint64_t duration_ns; /* 0: until the target ends */
     uint64_t gc_every_ns; /* 0: once */
     double overhead; /* the share of time that recording may cost; 0: any */
     bool force, fsync, quiet, stats, debug, realtime, children, json;
+    bool top;             /* show the recording while it is made */
     bool wait;            /* for the process to become a Python */
     bool no_command_line; /* leave out what may hold secrets */
     char **command;       /* to be started and recorded; argv's, or NULL */

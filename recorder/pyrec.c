@@ -7,6 +7,7 @@
 #include "recorder/screen.h"
 #include "recorder/session.h"
 #include "recorder/taskdump.h"
+#include "recorder/top.h"
 #include <base/terminal.h>
 #include <pyrec/version.h>
 
@@ -62,6 +63,18 @@ dump_collections(const rec_options *options)
     return code == PR_OK ? 0 : fail(&err, options);
 }
 
+/* A target that cannot be recorded is named before the view covers it. */
+static int
+record_with_view(rec_options *options)
+{
+    pr_err err = PR_ERR_INIT;
+    rec_target t;
+    if (rec_target_identify(options->pid, &t, &err) != PR_OK ||
+        rec_top_split(options, &err) != PR_OK)
+        return fail(&err, options);
+    return rec_session_run(options);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -83,6 +96,8 @@ main(int argc, char **argv)
         status = dump_tasks(&options);
     else if (options.action == REC_ACTION_GC)
         status = dump_collections(&options);
+    else if (options.top)
+        status = record_with_view(&options);
     else
         status = rec_session_run(&options);
     rec_options_release(&options);

@@ -123,6 +123,26 @@ def the_live_view_says_that_the_recorder_is_silent():
 
 
 @once
+def pyrec_top_shows_the_process_and_leaves_nothing():
+    os.mkdir("temporary")
+    with Target(ANY_PYTHON, "calls.py", "tree") as target:
+        with Terminal("env", "TMPDIR=temporary", PYREC, "--top", "-p",
+                      target.pid) as t:
+            t.shows(r"top \d+ by ran: ")
+            t.keys("q")
+            t.shows("status 0")
+    expect(os.listdir("temporary") == [], "%s", os.listdir("temporary"))
+
+
+@once
+def pyrec_top_names_a_process_that_is_no_python():
+    with Terminal(PYREC, "--top", "-p", os.getppid()) as t:
+        t.shows("status [789]")
+    with open("terminal.err", encoding="utf-8") as file:
+        expect("pyrec: error: " in file.read(), "no message")
+
+
+@once
 def the_interactive_mode_completes_and_remembers():
     with Target(ANY_PYTHON, "calls.py", "tree") as target:
         record(target, "run.bin", seconds=1)
