@@ -75,6 +75,14 @@ fact_of(const facts *f, const char *what)
     return NULL;
 }
 
+/* The same; "0": not known. */
+static const char *
+count_of(const facts *f, const char *what)
+{
+    const char *value = fact_of(f, what);
+    return value ? value : "0";
+}
+
 static double
 number_of(const facts *f, const char *what)
 {
@@ -100,13 +108,12 @@ write_recorded(const facts *f, FILE *out)
             fprintf(out, "%-9s %s\n", shown[i].title, value);
     }
     fprintf(out, "%-9s %s samples of %s threads in %s s", "recorded",
-            fact_of(f, "samples") ? fact_of(f, "samples") : "0",
-            fact_of(f, "threads"),
-            fact_of(f, "duration_s") ? fact_of(f, "duration_s") : "0");
+            count_of(f, "samples"), count_of(f, "threads"),
+            count_of(f, "duration_s"));
     if (number_of(f, "profiles") > 1)
-        fprintf(out, "; %s profiles", fact_of(f, "profiles"));
+        fprintf(out, "; %s profiles", count_of(f, "profiles"));
     if (number_of(f, "processes") > 1)
-        fprintf(out, "; %s processes", fact_of(f, "processes"));
+        fprintf(out, "; %s processes", count_of(f, "processes"));
     putc('\n', out);
 }
 

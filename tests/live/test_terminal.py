@@ -136,8 +136,13 @@ def pyrec_top_shows_the_process_and_leaves_nothing():
 
 @once
 def pyrec_top_names_a_process_that_is_no_python():
-    with Terminal(PYREC, "--top", "-p", os.getppid()) as t:
-        t.shows("status [789]")
+    sleeper = subprocess.Popen(["sleep", "600"])
+    try:
+        with Terminal(PYREC, "--top", "-p", sleeper.pid) as t:
+            t.shows("status 8")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
     with open("terminal.err", encoding="utf-8") as file:
         expect("pyrec: error: " in file.read(), "no message")
 
