@@ -74,16 +74,19 @@ pf_input_read(const pf_input *in, uint64_t at, void *buf, size_t n, pr_err *err)
     return PR_OK;
 }
 
+/* Bytes that are hashed or searched at a time: on the stack, which a caller may
+ * have made small. */
+enum { PIECE = 8 << 10 };
+
 pr_code
 pf_input_hash(const pf_input *in, uint64_t at, uint64_t end, uint64_t *ret,
               pr_err *err)
 {
-    uint8_t piece[PF_INPUT_PIECE];
+    uint8_t piece[PIECE];
     XXH64_state_t state;
     XXH64_reset(&state, 0);
     while (at < end) {
-        size_t n =
-            end - at < PF_INPUT_PIECE ? (size_t)(end - at) : PF_INPUT_PIECE;
+        size_t n = end - at < PIECE ? (size_t)(end - at) : PIECE;
         pr_code code = pf_input_read(in, at, piece, n, err);
         if (code != PR_OK)
             return code;
@@ -98,10 +101,9 @@ pr_code
 pf_input_find(const pf_input *in, uint64_t at, uint64_t end, const void *wanted,
               size_t n, uint64_t *ret, pr_err *err)
 {
-    uint8_t piece[PF_INPUT_PIECE];
+    uint8_t piece[PIECE];
     while (at < end && end - at >= n) {
-        size_t have =
-            end - at < PF_INPUT_PIECE ? (size_t)(end - at) : PF_INPUT_PIECE;
+        size_t have = end - at < PIECE ? (size_t)(end - at) : PIECE;
         pr_code code = pf_input_read(in, at, piece, have, err);
         if (code != PR_OK)
             return code;
