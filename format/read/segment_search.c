@@ -157,39 +157,22 @@ charge_piece(pf_search *s, uint64_t at)
     return true;
 }
 
-/* Try every place where the bytes of a checkpoint's magic stand. */
-static pr_code
-search_on(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
+pr_code
+pf_search_next(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
 {
     for (uint64_t from = at;;) {
         uint64_t magic;
         pr_code code = pf_input_find(s->in, from, s->end, PF_CHECKPOINT_MAGIC,
                                      4, &magic, err);
-        if (code != PR_OK || magic == s->end || !charge_piece(s, magic))
+        if (code != PR_OK || magic == s->end)
             return code != PR_OK ? code : PR_END;
         code = magic - at < PF_CHECKPOINT_MAGIC_AT
                    ? PR_END
                    : take(s, magic - PF_CHECKPOINT_MAGIC_AT, ret, err);
-        if (code != PR_END)
+        if (code != PR_END || !charge_piece(s, magic))
             return code;
         from = magic + 1;
     }
-}
-
-pr_code
-pf_search_next(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
-{
-    pf_frame_state state;
-    uint64_t data_end;
-    pr_code code = pf_zstd_frame(s->in, at, s->end, &state, &data_end, err);
-    if (code != PR_OK)
-        return code;
-    if (state == PF_FRAME_WHOLE) {
-        code = take(s, data_end, ret, err);
-        if (code != PR_END)
-            return code;
-    }
-    return search_on(s, at, ret, err);
 }
 
 /* ---- the end of an unfinished file ---- */

@@ -186,7 +186,7 @@ note_appended(pf_reader *r, uint64_t end, pr_err *err)
 }
 
 static pr_code
-check_ending(pf_reader *r, pr_err *err)
+check_ending(pf_reader *r, const pf_layout *layout, pr_err *err)
 {
     uint64_t end;
     uint64_t full = r->index.end + PF_STATS_SIZE + PF_FOOTER_SIZE;
@@ -200,6 +200,10 @@ check_ending(pf_reader *r, pr_err *err)
         return PR_OK;
     }
     code = pf_footer_read(&r->in, end, r->swapped, &r->footer, err);
+    if (code == PR_OK && r->footer.file_size != end)
+        pf_fault_add(r, PR_DAMAGED, layout->end,
+                     "the file has %" PRIu64 " bytes, its footer says %" PRIu64,
+                     end, r->footer.file_size);
     if (code == PR_OK && r->in.size > end)
         code = note_appended(r, end, err);
     return code;
@@ -312,7 +316,7 @@ judge_finished(pf_reader *r, const pf_layout *layout, const tail *t,
                      "segments from %" PRIu32 " on are damaged", t->next);
     pr_code code = note_tail(r, t, err);
     if (code == PR_OK)
-        code = check_ending(r, err);
+        code = check_ending(r, layout, err);
     if (code == PR_OK)
         code = check_tables(r, err);
     check_totals(r, t);

@@ -854,6 +854,8 @@ class Decoder:
                       else Damaged("statistics or footer"))
         else:
             footer, self.profile.stats, _ = self.ending(end)
+            if footer[2] != end:
+                self.note(Damaged("another size than the footer says"))
             if len(data) > end:
                 self.note(Damaged("bytes after the end"))
         self.check_tables(footer)
