@@ -1,5 +1,5 @@
 /*
- * limits.h - what a reader allows a file to ask for, each with its reason.
+ * limits.h - the most that a file may ask of a reader, each with its reason.
  */
 #ifndef FORMAT_LIMITS_H
 #define FORMAT_LIMITS_H

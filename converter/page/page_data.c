@@ -183,7 +183,7 @@ put_meta(data *d)
     put(d, "}");
 }
 
-/* The sum over the process and its threads; counters that nobody has are
+/* The sum over the process and its threads; counters that none has are
  * left out. */
 static void
 put_counts(data *d)

@@ -1,5 +1,5 @@
 /*
- * budget.c - what reading a file may cost.
+ * budget.c - the most that reading a file may cost.
  */
 #include "format/read/budget.h"
 

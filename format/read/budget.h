@@ -1,5 +1,6 @@
 /*
- * budget.h - what reading a file may cost (pf_reader_opts of pyrec/reader.h).
+ * budget.h - the most that reading a file may cost (pf_reader_opts of
+ * pyrec/reader.h).
  */
 #ifndef FORMAT_READ_BUDGET_H
 #define FORMAT_READ_BUDGET_H

@@ -1,5 +1,5 @@
 /*
- * end_read.c - what follows the segments of a finished file, read.
+ * end_read.c - the parts after the segments of a finished file, read.
  */
 #include "format/read/end_read.h"
 #include "format/limits.h"

@@ -14,7 +14,7 @@ typedef struct pf_index_row {
     uint64_t first_us, last_us, samples;
 } pf_index_row;
 
-/* The index: where everything is, and what it must be. */
+/* The index: the places of all parts, and their checksums. */
 typedef struct pf_index {
     uint64_t at, end; /* of the index itself */
     uint64_t header_check, tables_check, end_check;

@@ -33,7 +33,7 @@ static const signature known[] = {
     SIGNATURE("\x89PNG", "a PNG picture"),
 };
 
-/* CPython's marshal of a dict, which is what pstats files are: '{', then a
+/* CPython's marshal of a dict, the content of pstats files: '{', then a
  * tuple as the first key; both may carry the reference flag 0x80. */
 static bool
 is_pstats(const uint8_t *p, size_t n)

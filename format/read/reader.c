@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- what kind of file ---- */
+/* ---- the kind of a file ---- */
 
 static pr_code
 refuse_foreign(const uint8_t *start, size_t n, pr_err *err)
@@ -100,7 +100,7 @@ open_parts(pf_reader *r, pr_err *err)
     return code == PR_OK ? pf_open_stock(r, err) : code;
 }
 
-/* ---- what is known of it ---- */
+/* ---- facts about it ---- */
 
 static pr_mode
 mode_of(uint32_t capture)

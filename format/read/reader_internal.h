@@ -50,7 +50,7 @@ struct pf_reader {
     pf_info info;
 
     pr_err fault;     /* the first damage, else the first cut */
-    bool fault_total; /* its text says what is lost */
+    bool fault_total; /* its text names the loss */
 
     pf_names names;
 

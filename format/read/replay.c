@@ -327,7 +327,7 @@ tell_segments(replay *p, pr_err *err)
     return code;
 }
 
-/* ---- what is lost ---- */
+/* ---- losses ---- */
 
 /* Losses that replay() itself found have no known time. */
 static pr_code

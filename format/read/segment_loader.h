@@ -13,7 +13,7 @@ typedef struct pf_loaded {
     pr_err err;
     pf_cur records;      /* decompressed */
     pf_buf frame;        /* the data frame as it is in the file */
-    pf_buf record_bytes; /* what it holds */
+    pf_buf record_bytes; /* its content */
 } pf_loaded;
 
 typedef struct pf_loader pf_loader;

@@ -97,7 +97,7 @@ pf_search_end(pf_search *search)
     search->frame = (pf_buf){0};
 }
 
-/* The length of what begins as a checkpoint and can be one; else 0. */
+/* The length of bytes that begin as a checkpoint and can be one; else 0. */
 static pr_code
 candidate_size(pf_search *s, uint64_t at, uint64_t *ret_size, pr_err *err)
 {

@@ -87,7 +87,7 @@ check_data(pf_reader *r, pf_segment *s, pr_err *err)
                       err);
 }
 
-/* Segments that are missing before s, by what the checkpoints count. */
+/* Segments that are missing before s, by the counts of the checkpoints. */
 static pr_code
 note_missing(pf_reader *r, const pf_segment *s, uint32_t next, uint64_t so_far,
              uint64_t last_us, pr_err *err)
@@ -147,7 +147,7 @@ note_tail(pf_reader *r, const tail *t, pr_err *err)
     return pf_gap_add(r, &gap, err);
 }
 
-/* ---- what follows the segments of a finished file ---- */
+/* ---- the parts after the segments of a finished file ---- */
 
 /* Statistics and footer of the size that the index's checksum fits. */
 static pr_code

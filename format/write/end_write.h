@@ -1,6 +1,6 @@
 /*
- * end_write.h - what completes a file: tables, index, statistics, footer and the
- * final header (spec/format.md 4.1, 4.3 to 4.6, 6).
+ * end_write.h - the parts that complete a file: tables, index, statistics,
+ * footer and the final header (spec/format.md 4.1, 4.3 to 4.6, 6).
  */
 #ifndef FORMAT_WRITE_END_WRITE_H
 #define FORMAT_WRITE_END_WRITE_H

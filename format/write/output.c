@@ -66,7 +66,7 @@ replace(const char *path, bool force, int *ret_fd, pr_err *err)
     return rc;
 }
 
-/* Take away what was created: not a file that somebody else has put in its
+/* Take away what was created: not a file that another program put in its
  * place. */
 static void
 remove_file(int fd, const char *path)

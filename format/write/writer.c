@@ -29,7 +29,7 @@
  * whose base the checkpoint has to name. */
 #define SEGMENT_BYTES_MAX (16u << 20)
 
-/* What an index takes beside its lines, below what a reader takes. */
+/* The lines of an index: with its other bytes, a reader still takes it. */
 #define INDEX_BYTES_MAX (PF_INDEX_MAX - 128u)
 
 /* Names and events may gather this much before a segment closes for them. */

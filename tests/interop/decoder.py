@@ -784,7 +784,7 @@ class Decoder:
                 else:
                     self.identity.setdefault(ref, [0, *ref, 0, b""])
 
-    # --- 7.6, 7.7: the state, and what is lost
+    # --- 7.6, 7.7: the state, and the losses
 
     def judge(self):
         last = self.check_segments()

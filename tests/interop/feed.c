@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Growing arrays for what a line holds; one of each for all lines. */
+/* Growing arrays for the values of a line; one of each for all lines. */
 typedef struct arrays {
     uint32_t *id;
     uint64_t *time;

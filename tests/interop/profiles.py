@@ -1,4 +1,4 @@
-"""Generated profiles, from a seed: what readers and writers must agree on."""
+"""Generated profiles, from a seed, on which readers and writers must agree."""
 
 import random
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The format's code on a big-endian machine: cross-compiled for s390x, run by
 # qemu-user.  W8, R1: its unit tests pass there, it reads every vector of both
-# byte orders, and what it writes is read here by the library, the second
-# decoder and CPython 3.15.
+# byte orders, and here the library, the second decoder and CPython 3.15 read
+# the files that it writes.
 #
 # The cross compiler and qemu are the machine's packages (tests/setup/
 # packages.sh peers); the libraries for s390x lie in a folder of their own.
@@ -46,7 +46,7 @@ units=$(cd "$src" && grep -lE '"format/|pyrec/(base|error|reader|writer)' \
     xargs grep -LE 'pyrec/(convert|query|unwinder)' |
     sed 's,.*/\(.*\)\.c,\1,')
 
-# One line of TAP for what has no lines of its own.
+# One line of TAP for a step without lines of its own.
 told() {
     if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
 }

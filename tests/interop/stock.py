@@ -5,7 +5,7 @@
 A job is {"op": "write", "path", "compression", "start", "stats", "strings",
 "frames", "samples": [[tid, interpreter, time, status, frame ids]]} with names
 as Latin-1 text of their UTF-8, or {"op": "read", "path"}; a result is null,
-what was read, or {"error": text}.
+the profile that was read, or {"error": text}.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""The page of `--to html` in a browser: its numbers are those of the database,
-whatever is chosen; names cannot change it; it asks nobody for anything."""
+"""The page of `--to html` in a browser: its numbers are those of the database
+under every selection; names cannot change it; it loads nothing."""
 
 import collections
 import csv as csv_module

@@ -1,5 +1,5 @@
 /*
- * eventually.h - wait for what another process or thread does.
+ * eventually.h - wait for an act of another process or thread.
  */
 #ifndef TESTS_UNIT_EVENTUALLY_H
 #define TESTS_UNIT_EVENTUALLY_H

@@ -567,7 +567,7 @@ an_object_of_equal_shape_differs_by_its_version(void **state)
     expect_counts(w, 2, 1);
 }
 
-/* 3.11 has no version: what the words point to is compared. */
+/* 3.11 has no version: the objects that the words point to are compared. */
 static void
 an_object_of_equal_shape_differs_by_its_texts(void **state)
 {

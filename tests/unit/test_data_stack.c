@@ -140,7 +140,7 @@ a_chunk_is_read_as_far_as_its_top_and_some_slack(void **state)
     assert_int_equal(w->fake.memory.bytes - before,
                      rec_tstate_bytes(&w->layout) + 1000 + SLACK);
     set_current(w, w->chunk, w->chunk + 1000 + SLACK);
-    expect_calls(w, 1); /* it grew by what was read ahead */
+    expect_calls(w, 1); /* it grew into the bytes read ahead */
     set_current(w, w->chunk, w->chunk + 1000 + 3 * SLACK);
     expect_calls(w, 2);
     assert_non_null(

@@ -18,7 +18,7 @@ open_code(const char *path, pr_err *err)
     return rc;
 }
 
-/* All rows of an answer; what stopped it, or PR_OK. */
+/* Read all rows of an answer.  PR_OK, or the code that stopped it. */
 static pr_code
 drain(q_result *result, pr_err *err)
 {
@@ -464,7 +464,7 @@ an_unrecorded_cpu_state_is_not_answered(void **state)
     assert_non_null(strstr(err.hint, "3.15"));
     assert_int_equal(run(d, "top where main", &err), PR_OK);
     q_close(d);
-    fixture_write(&f, ""); /* no samples: nothing is nobody's fault */
+    fixture_write(&f, ""); /* no samples, so no condition fails */
     d = fixture_open(&f);
     assert_int_equal(run(d, "top where cpu", &err), PR_OK);
     q_close(d);

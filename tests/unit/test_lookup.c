@@ -1,5 +1,5 @@
 /*
- * test_lookup.c - what a name means, and what is said if it means too much.
+ * test_lookup.c - the meaning of a name, and the message if it has several.
  */
 #include "query_fixture.h"
 

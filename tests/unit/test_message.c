@@ -1,5 +1,5 @@
 /*
- * test_message.c - the form of what the programs say.
+ * test_message.c - the form of the programs' messages.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * test_parser.c - what each word of a query means, and what is refused where.
+ * test_parser.c - the meaning of each word of a query, and the place of each
+ * fault.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -310,7 +310,8 @@ the_exit_status_of_a_child_is_left_to_its_parent(void **state)
 }
 
 /* The target is the child of another process, which can wait for it as soon as
- * the tracer has seen its end; its exit status says what it got. */
+ * the tracer has seen its end; its exit status is the signal that the target
+ * got. */
 static void
 the_parent_of_a_killed_target_can_wait_for_it(void **state)
 {

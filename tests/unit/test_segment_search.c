@@ -67,7 +67,7 @@ sample_end(sample_file *f)
     scratch_end(&f->s);
 }
 
-/* What a reader makes of a file: its code, its story, and what it says. */
+/* A reader's result for a file: its code, its story and its message. */
 typedef struct outcome {
     pr_code code;
     bool opened;
@@ -587,7 +587,7 @@ __wrap_realloc(void *p, size_t n)
     return may_allocate() ? __real_realloc(p, n) : NULL;
 }
 
-/* Open and replay to nobody with `allowed` allocations. */
+/* Open and replay without a sink, with `allowed` allocations. */
 static pr_code
 read_with(const sample_file *f, long allowed)
 {

@@ -294,8 +294,8 @@ a_known_stack_takes_one_system_call(void **state)
     assert_int_equal(w->keep, 250);
 }
 
-/* Code objects are freed elsewhere all the time (3.14+): what identifies those
- * of the stack comes with the next read of it. */
+/* Code objects are freed elsewhere all the time (3.14+): the next read of the
+ * stack also reads the words that identify its code objects. */
 static void
 code_freed_elsewhere_costs_one_system_call_once(void **state)
 {

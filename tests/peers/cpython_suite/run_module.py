@@ -12,7 +12,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-sys.executable = os.environ["PYREC_STOCK"]  # what the tests start
+sys.executable = os.environ["PYREC_STOCK"]  # for the tests to start
 import test
 test.__path__.insert(0, os.path.join(os.environ["PYREC_TESTSUITE"], "test"))
 

@@ -117,7 +117,7 @@ class RemoteUnwinder:
                                                   (0, ended)]]
 
     def add_running_frames(self, running):
-        """The stack of a running task goes on to what its thread executes."""
+        """The stack of a running task goes on to its thread's own frames."""
         answer = json.loads(pyrec("--dump", "--json", "-p", self.pid, "--async",
                                   "running"), strict=False)
         for thread in answer["threads"]:
