@@ -1,5 +1,5 @@
 /*
- * completion.h - what a word of a query that is being typed may become.
+ * completion.h - the words that the last word of a typed query may become.
  */
 #ifndef QUERY_COMPLETION_H
 #define QUERY_COMPLETION_H

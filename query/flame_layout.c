@@ -1,5 +1,5 @@
 /*
- * flame_layout.c - what a stack shares with the one before stays open.
+ * flame_layout.c - frames that a stack shares with the one before stay open.
  */
 #include "query/flame_layout.h"
 

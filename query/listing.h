@@ -1,5 +1,5 @@
 /*
- * listing.h - what an answer shows besides sums: the lines of a source, the
+ * listing.h - the parts of an answer besides sums: the lines of a source, the
  * names of a stack.
  */
 #ifndef QUERY_LISTING_H

@@ -1,5 +1,5 @@
 /*
- * plan.c - what each verb asks of the database.
+ * plan.c - the SQL of each verb.
  */
 #include "query/plan.h"
 

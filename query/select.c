@@ -45,7 +45,8 @@ static const char *const conditions[Q_WHERE_KINDS] = {
     LEAF_OF_KIND("gc"),
 };
 
-/* What nobody recorded is refused, not answered with nothing. */
+/* A condition on a state that was not recorded is refused, not answered with
+ * nothing. */
 static const struct need {
     unsigned where;
     const char *column, *what, *hint;

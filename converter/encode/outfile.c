@@ -97,8 +97,8 @@ create(conv_outfile *out, const char *name)
     return out->fd >= 0 ? 0 : errno;
 }
 
-/* A name of this process that nobody has, for the file that is open or else
- * for a new one; left-overs of killed ones are passed by.  0 or an errno. */
+/* A free name of this process, for the file that is open or else for a new
+ * one; left-overs of killed processes are passed by.  0 or an errno. */
 static int
 take_temporary(conv_outfile *out)
 {
@@ -272,7 +272,7 @@ conv_out_good(const conv_outfile *out)
     return out->failed == 0;
 }
 
-/* Without force the name is taken only if nobody has it, in one step.  0 or an
+/* Without force the name is taken only if it is free, in one step.  0 or an
  * errno. */
 static int
 rename_temporary(const conv_outfile *out)

@@ -39,7 +39,7 @@ void conv_out_puts(conv_outfile *out, const char *string);
 bool conv_out_good(const conv_outfile *out);
 
 /* Either ends the output; commit that fails has aborted it.  PR_EXISTS if
- * somebody made the file meanwhile and force was not given. */
+ * another process made the file meanwhile and force was not given. */
 pr_code conv_out_commit(conv_outfile *out, pr_err *err);
 void conv_out_abort(conv_outfile *out); /* takes NULL */
 

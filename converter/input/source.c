@@ -111,8 +111,8 @@ first_wall(const conv_sources *s)
     return first;
 }
 
-/* Processes lie where the wall clock says, or begin together if it does not.
- * Files of one process are apart by its own clock, which nobody sets. */
+/* The wall clock places processes in time; without one they begin together.
+ * Files of one process are apart by its own clock, which no user can set. */
 static void
 lay_out(conv_sources *s)
 {

@@ -1,5 +1,5 @@
 /*
- * info.h - what a profile file holds, as lines of text.
+ * info.h - the content of a profile file, as lines of text.
  */
 #ifndef CONVERTER_JOB_INFO_H
 #define CONVERTER_JOB_INFO_H

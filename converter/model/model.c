@@ -409,8 +409,8 @@ get_varint(const uint8_t **p)
     }
 }
 
-/* Times of a hostile file are as large as they like; a sum of them stops at
- * what a signed number holds, so that nobody who adds parts of it overflows. */
+/* Times of a hostile file may be of any size; a sum of them stops at the
+ * largest signed number, so that no sum of its parts overflows. */
 static uint64_t
 add_time(uint64_t sum, uint64_t more)
 {
@@ -455,7 +455,7 @@ close_run(conv_model *model, conv_thread *thread, thread_state *state,
 }
 
 /* A sample stands for the time up to the next one of its thread, but for no
- * more than two intervals: the rest nobody has seen. */
+ * more than two intervals: the rest was not observed. */
 static void
 weigh(conv_model *model, conv_thread *thread, conv_model_run *run,
       uint64_t until_us)

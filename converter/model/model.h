@@ -1,5 +1,5 @@
 /*
- * model.h - what the targets see: names, a tree of stacks, runs.
+ * model.h - the profile as targets read it: names, a tree of stacks, runs.
  *
  * The model is a sink.  It interns names by content, keeps every distinct
  * stack as a node of an append-only tree, and for each thread a compact log of

@@ -1,5 +1,5 @@
 /*
- * source_path.h - what the path of a source file says about it.
+ * source_path.h - the class and module of a source file, by its path.
  *
  * Judged by the path alone, as it was on the machine of the target.
  */

@@ -1,5 +1,5 @@
 /*
- * names.c - what is new becomes a row, what is there keeps its id.
+ * names.c - a new name becomes a row, a known one keeps its id.
  */
 #include "converter/tables/names.h"
 

@@ -9,8 +9,8 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* Nobody else sees the file before it is whole: no journal, no waiting for the
- * disk. */
+/* No other program sees the file before it is whole: no journal, no waiting
+ * for the disk. */
 static const char pragmas[] = "PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;"
                               "PRAGMA locking_mode=EXCLUSIVE;";
 

@@ -1,5 +1,5 @@
 /*
- * target.h - what the converter knows of a target, and a target of its job.
+ * target.h - a target as the converter knows it, and a job as a target does.
  *
  * A target is one file with one conv_target, and one line of table.h.  It
  * writes an output from a finished model, or it is a sink that the profile

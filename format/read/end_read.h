@@ -1,5 +1,5 @@
 /*
- * end_read.h - what follows the segments of a finished file, read: tables,
+ * end_read.h - the parts after the segments of a finished file, read: tables,
  * index, statistics, footer (spec/format.md 4.3 to 4.6 and 6).
  */
 #ifndef FORMAT_READ_END_READ_H

@@ -1,6 +1,6 @@
 /*
- * reader_internal.c - what all parts of reading a file share: its header, its
- * fault, its losses.
+ * reader_internal.c - the state that all parts of a reader share: the header,
+ * the fault, the losses of a file.
  */
 #include "format/read/reader_internal.h"
 

@@ -1,5 +1,5 @@
 /*
- * create.c - what may help when a file cannot be made.
+ * create.c - the hint when a file cannot be made.
  */
 #include <base/create.h>
 

@@ -1,5 +1,5 @@
 /*
- * message.h - what the programs say on stderr, in one form.
+ * message.h - the messages of the programs on stderr, in one form.
  *
  *     pyconv: error: cannot open 'run.bin': No such file or directory
  *     pyconv: hint: does its folder exist?

@@ -1,11 +1,11 @@
 /*
  * quote.h - a name as each kind of output holds it.
  *
- * Names are bytes of a program that nobody vouches for: usually UTF-8, but
- * lone surrogates, NUL, control sequences and arbitrary bytes are legal.  There
- * is one rule for each kind of output, and this file holds them all.  Each
- * function appends to a text, and counts the name in `changed` if the reader
- * of the output cannot get the name's bytes back from it.
+ * Names are bytes of an untrusted program: usually UTF-8, but lone surrogates,
+ * NUL, control sequences and arbitrary bytes are legal.  There is one rule for
+ * each kind of output, and this file holds them all.  Each function appends to
+ * a text, and counts the name in `changed` if the reader of the output cannot
+ * get the name's bytes back from it.
  */
 #ifndef BASE_QUOTE_H
 #define BASE_QUOTE_H

@@ -1,9 +1,9 @@
 /*
  * terminal.h - a text as a terminal may get it.
  *
- * A name or a path comes from a program that nobody vouches for; a terminal
- * would obey the control sequences in it.  Everything of that kind goes through
- * here before it reaches one.
+ * A name or a path comes from an untrusted program; a terminal would obey the
+ * control sequences in it.  Everything of that kind goes through here before it
+ * reaches one.
  */
 #ifndef BASE_TERMINAL_H
 #define BASE_TERMINAL_H

@@ -93,7 +93,7 @@ typedef struct pr_sink_ops {
 /* First member of every concrete sink. */
 struct pr_sink {
     const pr_sink_ops *ops;
-    pr_sink *next; /* takes what ops leaves NULL; NULL: nobody does */
+    pr_sink *next; /* takes the calls that ops leaves NULL; NULL: dropped */
 };
 
 /* pr_sink_start(), pr_sink_meta(), ...: the first sink of the chain that has

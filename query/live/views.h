@@ -1,5 +1,5 @@
 /*
- * views.h - what the screen asks: a view and the choices that keys make.
+ * views.h - the query of the screen: a view and the choices that keys make.
  */
 #ifndef QUERY_LIVE_VIEWS_H
 #define QUERY_LIVE_VIEWS_H

@@ -1,5 +1,5 @@
 /*
- * bench_writer.c - what a sample costs in the writer, and in the file.
+ * bench_writer.c - the cost of a sample in the writer, and in the file.
  *
  *     bench_writer
  *     bench_writer PROFILE RATE_HZ SECONDS OUT [LEVEL [SEGMENT_BYTES]]

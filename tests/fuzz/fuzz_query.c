@@ -38,7 +38,7 @@ static const char rows[] =
     "INSERT INTO function_total VALUES(1, 1, 3, 3000, 0, 0, 9, 9000, 6, 6000),"
     " (1, 2, 6, 6000, 6, 6000, 9, 9000, 6, 6000);";
 
-/* A file of this process that nobody else can name. */
+/* A file that only this process can name. */
 static void
 temp_path(char *path, size_t size)
 {

@@ -39,7 +39,7 @@ target_read(void *context, const struct iovec *local,
     target *t = context;
     ssize_t arrived = 0;
     if (t->reads++ > READS_MAX)
-        abort(); /* somebody walks in circles */
+        abort(); /* the recorder walks in circles */
     for (size_t i = 0; i < n; i++) {
         uint64_t at = (uint64_t)(uintptr_t)remote[i].iov_base;
         if (at < BASE || at >> 47 || at % 4096 == 4088)

@@ -1,4 +1,4 @@
-"""One form for a whole profile, whoever read it.
+"""One form for a whole profile, the same for every reader.
 
 Every reader (the library through dump.c, the second decoder, CPython's) ends
 in a Profile; two Profiles of the same file are equal, and print as the same

@@ -1,7 +1,7 @@
 #!/bin/sh
-# packages.sh GROUP...: install by apt what is missing of the named groups.
-# Quiet and without effect when all is there, whoever runs it; package lists
-# are fetched only when an installation needs them.  Debian 12 and 13.
+# packages.sh GROUP...: install the missing packages of the groups by apt.
+# Quiet and without effect when all is there, for any user; package lists are
+# fetched only when an installation needs them.  Debian 12 and 13.
 set -eu
 
 # PACKAGE:PROBE.  The probe finds what the package is wanted for, whichever way

@@ -1,5 +1,5 @@
 """Two sub-interpreters beside the main one, each in a thread of its own, and a
-third, the newest, that nobody uses.
+third, the newest, that no thread uses.
 
 Exits with status 77 where this Python has no module to make one.
 """

@@ -1,5 +1,5 @@
 /*
- * test_dump.c - what is written of a made-up process, as text and JSON.
+ * test_dump.c - the dump of a made-up process, as text and JSON.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_frame_cache.c - what an anchor found in a thread state says.
+ * test_frame_cache.c - the meaning of an anchor found in a thread state.
  */
 #include "debug_offsets.h"
 #include "fake_memory.h"

@@ -1,5 +1,5 @@
 /*
- * test_process.c - what the kernel shows of a process: this one, children.
+ * test_process.c - the kernel's facts about a process: this one, children.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_queue.c - what goes into the queue comes out, once and in order.
+ * test_queue.c - each call that enters the queue leaves it once and in order.
  */
 #include <base/hash.h>
 #include <setjmp.h>

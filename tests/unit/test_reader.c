@@ -1,6 +1,7 @@
 /*
- * test_reader.c - what was written is what is read: finished files, plain
- * files of CPython's form, both byte orders, ranges of time, many threads.
+ * test_reader.c - the reader emits the calls that the writer got: finished
+ * files, plain files of CPython's form, both byte orders, ranges of time, many
+ * threads.
  */
 #include "tests/unit/story.h"
 

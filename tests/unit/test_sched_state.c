@@ -1,5 +1,5 @@
 /*
- * test_sched_state.c - what the kernel says of a real thread.
+ * test_sched_state.c - the kernel's facts about a real thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>

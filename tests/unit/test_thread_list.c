@@ -1,5 +1,5 @@
 /*
- * test_thread_list.c - what is kept of threads that come and go.
+ * test_thread_list.c - the list of threads that come and go.
  *
  * The target is this process: an interpreter and its thread states are laid
  * out in memory of its own.
