@@ -33,7 +33,7 @@ typedef struct seen {
     size_t depth, cap;
     uint8_t status;
     bool sampled;
-    const char *left_out; /* by which option; NULL: by none */
+    const char *left_out; /* by this option; NULL: by none */
 } seen;
 
 typedef struct dump {
@@ -372,7 +372,7 @@ rec_dump_is_whole(const pr_sink *sink)
 
 /* ---- the process ---- */
 
-/* Emit all threads, those that cannot be sampled included. */
+/* Emit all threads, including those that cannot be sampled. */
 static pr_code
 introduce_all(rec_unwinder *u, pr_err *err)
 {

@@ -1,8 +1,8 @@
 /*
- * dump.h - what all threads do at one moment, for people or as JSON.
+ * dump.h - the stacks of all threads at one moment, as text or JSON.
  *
- * A sink: it keeps the last stack of each thread and writes them out when it
- * is finished.  Of one tick that is the state of the process.
+ * A sink: it keeps the last stack of each thread and writes them out when it is
+ * finished.  After one tick that is the state of the process.
  */
 #ifndef RECORDER_DUMP_H
 #define RECORDER_DUMP_H
@@ -11,15 +11,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Sample the process until each thread was sampled or left out by an option, or
- * some tries went by, and write it to `to`.  Codes as rec_unwinder_open(). */
+/* Sample the process until each thread was sampled or left out by an option,
+ * within a bounded number of tries, and write it to `to`.  Codes as
+ * rec_unwinder_open(). */
 pr_code rec_dump_process(pid_t pid, const rec_unwinder_opts *opts, FILE *to,
                          bool json, pr_err *err);
 
 /* The sink alone; `to` stays the caller's. */
 pr_code rec_dump_new(FILE *to, bool json, pr_sink **ret, pr_err *err);
 
-/* What the output says about the process. */
+/* The facts about the process in the output. */
 void rec_dump_set_target(pr_sink *dump, const rec_target *target);
 
 /* Write one frame as it stands in the output. */

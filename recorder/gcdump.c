@@ -12,7 +12,7 @@ typedef struct printer {
     pr_sink sink;
     FILE *to;
     bool json;
-    uint64_t lost; /* as told last */
+    uint64_t lost; /* as printed last */
 } printer;
 
 static void
@@ -53,8 +53,9 @@ take_gc(pr_sink *sink, const pr_gc_event *event, pr_err *err)
     return PR_OK;
 }
 
-/* Collections that were overwritten before they were read, as soon as there
- * are more of them: who watches for hours ends with a signal. */
+/* Print the number of collections that were overwritten before they were read,
+ * whenever it grows: a watch of hours ends with a signal, not with a
+ * summary. */
 static void
 print_lost(printer *p, uint64_t lost)
 {

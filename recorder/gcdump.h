@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Write what the rings of all interpreters hold, as a table or one line of
- * JSON each.  every_ns > 0: go on, that often, with what is new, until the
- * process ends; whenever collections were overwritten before they were read, a
- * line says how many so far ({"lost":N}).  Codes as rec_unwinder_open(). */
+/* Write the collections in the rings of all interpreters, as a table or one
+ * line of JSON each.  every_ns > 0: go on, that often, with the new ones, until
+ * the process ends; whenever collections were overwritten before they were
+ * read, a line says how many so far ({"lost":N}).  Codes as
+ * rec_unwinder_open(). */
 pr_code rec_gcdump_process(pid_t pid, FILE *to, bool json, uint64_t every_ns,
                            pr_err *err);
 

@@ -61,7 +61,7 @@ emit_command(pid_t pid, pr_sink *sink, pr_err *err)
     return PR_SINK_CALL(sink, meta, "command", text, n, err);
 }
 
-/* What is not known is left out. */
+/* Unknown facts are left out. */
 static pr_code
 emit_process(pid_t pid, pr_sink *sink, pr_err *err)
 {

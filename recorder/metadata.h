@@ -31,8 +31,8 @@ typedef struct rec_metadata {
     size_t n_labels;
 } rec_metadata;
 
-/* At the start: emit all that is known of the target and of the recorder.
- * The sink's start() brings the wall clock. */
+/* At the start: emit the known facts about the target and the recorder.  The
+ * sink's start() brings the wall clock. */
 pr_code rec_metadata_emit(const rec_metadata *facts, const rec_target *target,
                           pr_sink *sink, pr_err *err);
 

@@ -240,7 +240,7 @@ static const char help[] =
     "middle is left out\n"
     "\n"
     "how\n"
-    "      --strategy HOW    auto, colocated (what is not proven is "
+    "      --strategy HOW    auto, colocated (an unproven sample is "
     "lost),\n"
     "                        remote (never on the target's CPU), "
     "blocking\n"
@@ -265,7 +265,7 @@ static const char help[] =
     "      --check PID       say whether PID is a Python, and which\n"
     "      --stats           print the recorder's counters at the "
     "end\n"
-    "      --debug           tell the whole chain of causes of an "
+    "      --debug           print the whole chain of causes of an "
     "error\n"
     "  -V, --version         print the version\n"
     "  -h, --help            print this help\n"
@@ -412,7 +412,7 @@ take_flag(rec_options *o, int option)
     return false;
 }
 
-/* What pyrec is to do. */
+/* The action of pyrec. */
 static bool
 take_action(rec_options *o, int option)
 {
@@ -437,7 +437,7 @@ take_action(rec_options *o, int option)
     }
 }
 
-/* How and what the unwinder looks at. */
+/* Options of the unwinder. */
 static void
 take_switch(rec_unwinder_opts *u, int option)
 {
@@ -484,12 +484,12 @@ check_complete(const rec_options *o, pr_err *err)
         pr_err_hint(err, "give a file name; './-' is a file of that name");
     } else if (!needs_pid && o->json) {
         PR_FAIL(err, PR_USAGE, "--json is for --dump, --tasks and --gc");
-        pr_err_hint(err, "of a recording 'pyconv FILE --to speedscope' "
-                         "makes JSON");
+        pr_err_hint(err, "'pyconv FILE --to speedscope' makes JSON of a "
+                         "recording");
     } else if (o->overhead && o->unwinder.strategy == REC_BLOCKING) {
         PR_FAIL(err, PR_USAGE,
-                "--overhead does not bound what --blocking "
-                "costs");
+                "--overhead does not bound the cost of "
+                "--blocking");
     } else
         return PR_OK;
     pr_err_hint(err, "pyrec -p PID -o FILE; see pyrec --help");

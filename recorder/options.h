@@ -8,7 +8,7 @@
 #include <pyrec/unwinder.h>
 #include <stdbool.h>
 
-/* What pyrec is asked to do. */
+/* The action that the options ask for. */
 typedef enum rec_action {
     REC_ACTION_RECORD,
     REC_ACTION_CHECK,
@@ -30,7 +30,7 @@ typedef struct rec_options {
     double overhead; /* the share of time that recording may cost; 0: any */
     bool force, fsync, quiet, stats, debug, realtime, children, json;
     bool top;             /* show the recording while it is made */
-    bool wait;            /* for the process to become a Python */
+    bool wait;            /* until the process is a Python */
     bool no_command_line; /* leave out what may hold secrets */
     char **command;       /* to be started and recorded; argv's, or NULL */
     char line[512];       /* the options as given, for the file */
@@ -39,7 +39,7 @@ typedef struct rec_options {
     size_t n_labels;
 } rec_options;
 
-/* PR_OK or PR_USAGE with what is wrong.  Release in either case. */
+/* PR_OK, or PR_USAGE with the fault.  Release in either case. */
 pr_code rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err);
 void rec_options_release(rec_options *options);
 

@@ -9,7 +9,7 @@ enum {
     PERIOD_MOST_NS = 1000000000
 };
 
-#define AIM 0.8 /* of the bound: a window shows only what was */
+#define AIM 0.8 /* of the bound: a window shows only the past */
 
 static uint64_t
 within(const rec_overhead *o, double period_ns)

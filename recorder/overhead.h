@@ -2,8 +2,8 @@
  * overhead.h - the rate at which all recordings together cost no more than a
  * share of time (--overhead).
  *
- * The cost is the CPU time of the samplers, which is the most that the targets
- * lose.  It is measured over a quarter of a second and more, and the distance
+ * The cost is the CPU time of the samplers: the targets lose no more than
+ * that.  It is measured over a quarter of a second and more, and the distance
  * of ticks follows it: pure arithmetic, so that it can be tested.
  */
 #ifndef RECORDER_OVERHEAD_H

@@ -1,5 +1,5 @@
 /*
- * queue.c - the ring, what a message looks like in it, and the encoder.
+ * queue.c - the ring, the form of a message in it, and the encoder.
  *
  * A message is a head, the fixed part of a sink call and its bytes, padded to
  * 8.  It never wraps: a PAD message fills the end of the ring.  `head` is
@@ -19,7 +19,7 @@
 
 enum {
     RING_LEAST = 64 * 1024,
-    ENCODER_SLEEP_MS = 100, /* longest time a message lies unseen */
+    ENCODER_SLEEP_MS = 100, /* longest time that a message waits */
     PRODUCER_WAIT_MS = 1
 };
 
@@ -39,7 +39,7 @@ typedef struct message {
     uint32_t kind;
 } message;
 
-/* Samples in equal distance and state: what idle threads have by thousands. */
+/* Samples in equal distance and state: idle threads have thousands of them. */
 typedef struct sample_row {
     uint64_t first_us, step_us;
     uint32_t n;
@@ -106,7 +106,7 @@ sleep_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-/* The encoder's error is complete before `failed` says so: the producer's is
+/* The encoder's error is complete before `failed` shows it: the producer's is
  * the output's own, not an effect of it. */
 static pr_code
 check_failed(const queue *q, pr_err *err)

@@ -22,14 +22,14 @@ struct rec_record {
     pr_sink *queue; /* NULL once it was ended */
     rec_unwinder *unwinder;
     rec_sampler *sampler;
-    uint64_t start_ns, stop_ns; /* stop_ns 0: nobody asked it to end */
+    uint64_t start_ns, stop_ns; /* stop_ns 0: it was not asked to end */
     uint64_t end_us; /* wall clock: the process ended; 0: it lives on */
     pf_writer_stats written;
-    char children[64]; /* how they were looked for; empty: they were not */
+    char children[64]; /* how they were watched; empty: they were not */
     uint64_t children_seen, children_gone;
 };
 
-/* ---- what the file says about the recording ---- */
+/* ---- the metadata of the recording ---- */
 
 static uint32_t
 captured(const rec_unwinder_opts *o, const rec_target *t)
@@ -182,7 +182,7 @@ finish_file(rec_record *r, const rec_report *t, pr_err *err)
     return code == PR_OK ? finished : code;
 }
 
-/* Why there is no sample, by what became of those that were due. */
+/* Why there is no sample, by the fate of those that were due. */
 static pr_code
 explain_empty(const rec_report *t, pid_t pid, pr_err *err)
 {
@@ -207,7 +207,7 @@ explain_empty(const rec_report *t, pid_t pid, pr_err *err)
                    (int)pid);
 }
 
-/* A file that failed is closed as it is: what is in it is whole. */
+/* A file that failed is closed as it is: the part that it holds is whole. */
 static pr_code
 end_recording(rec_record *r, rec_report *t, pr_err *err)
 {
@@ -230,8 +230,9 @@ end_recording(rec_record *r, rec_report *t, pr_err *err)
     return finish_file(r, t, err);
 }
 
-/* The kernel holds the sampler, in a read of the target for example.  Whatever
- * it works on is left to it; the file ends with what it has put. */
+/* The kernel holds the sampler, in a read of the target for example.  The
+ * sampler keeps the objects it works on; the file ends with the samples that it
+ * has put into the queue. */
 static pr_code
 abandon(rec_record *r, rec_report *t, pr_err *err)
 {
@@ -250,7 +251,7 @@ release(rec_record *r)
     free(r);
 }
 
-/* 0: nobody asked it to end, and there is all the time. */
+/* 0: it was not asked to end, and no limit applies. */
 static int
 wait_ms(const rec_record *r)
 {
@@ -282,7 +283,7 @@ rec_record_is_overdue(const rec_record *r)
 
 /* ---- the beginning ---- */
 
-/* Close what would be too old at the next flush: now, right after the
+/* Close a segment that would be too old at the next flush: now, right after the
  * counters, so that a checkpoint counts just the samples that it holds. */
 static pr_code
 writer_tick(pr_sink *out, uint64_t now_us, pr_err *err)
@@ -310,7 +311,7 @@ start_writing(rec_record *r, const char *output, pr_err *err)
     return code;
 }
 
-/* What is left of the duration; at least something. */
+/* The rest of the duration; more than 0. */
 static uint64_t
 time_left(const rec_record *r)
 {

@@ -16,7 +16,7 @@ typedef struct rec_record_opts {
     rec_unwinder_opts unwinder;
     rec_metadata metadata;
     uint64_t period_ns;
-    uint64_t end_ns; /* CLOCK_MONOTONIC; 0: until it is asked to end */
+    uint64_t end_ns; /* CLOCK_MONOTONIC; 0: until rec_record_stop() */
     bool force, fsync, realtime;
 } rec_record_opts;
 
@@ -48,7 +48,7 @@ int rec_record_fd(const rec_record *record);
 /* Ask it to end. */
 void rec_record_stop(rec_record *record);
 
-/* Was it asked to end, and does not, though it had REC_RECORD_END_MS for it?
+/* Did it fail to end within REC_RECORD_END_MS after it was asked to?
  * rec_record_finish() ends it without its sampler then. */
 enum { REC_RECORD_END_MS = 700 };
 bool rec_record_is_overdue(const rec_record *record);
@@ -59,8 +59,8 @@ void rec_record_set_period(rec_record *record, uint64_t period_ns);
 /* CPU time of its sampler so far. */
 uint64_t rec_record_cpu_ns(const rec_record *record);
 
-/* How children were looked for, how many were seen, and how many ended too
- * early, for the file.  Before rec_record_finish(). */
+/* How children were watched, how many were seen, and how many ended too early,
+ * for the file.  Before rec_record_finish(). */
 void rec_record_note_children(rec_record *record, const char *how,
                               uint64_t seen, uint64_t gone);
 

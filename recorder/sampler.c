@@ -84,13 +84,13 @@ struct rec_sampler {
     rec_sampler_opts opts;
     rec_schedule schedule;      /* of the present rate */
     _Atomic uint64_t period_ns; /* wanted */
-    seat *seat; /* one a CPU, and behind them the one that is anywhere */
+    seat *seat; /* one a CPU, and after them the one that is anywhere */
     int n_cpus;
     atomic_bool stop;
     int event_fd;
     const char *policy;
     pthread_mutex_t ending; /* guards cpu_ns */
-    /* of who has the baton */
+    /* owned by the holder of the baton */
     uint64_t tick;
     int pass;             /* of the tick; 0: none is under way */
     bool reading;         /* several threads read for it, ... */
@@ -149,7 +149,7 @@ polls(const rec_sampler *s)
 static const char *
 choose_policy(const rec_sampler *s)
 {
-    if (polls(s)) /* who never sleeps must not starve the encoder */
+    if (polls(s)) /* a sampler that polls must not starve the encoder */
         return "other";
     if (s->opts.realtime && set_policy(SCHED_FIFO, 0, REALTIME_PRIORITY))
         return "fifo";
@@ -204,8 +204,8 @@ end(rec_sampler *s, pr_code result)
     s->end_ns = rec_now_ns();
 }
 
-/* After a stall the present tick is the first to be attempted: samples told
- * at the time of an earlier one would lie in what was missed. */
+/* After a stall the present tick is the first to be attempted: samples at the
+ * time of an earlier one would lie in the missed part. */
 static void
 skip_overdue(rec_sampler *s, uint64_t now)
 {
@@ -216,7 +216,7 @@ skip_overdue(rec_sampler *s, uint64_t now)
     s->tick = present;
 }
 
-/* Sampling goes on at to_ns.  Tell the gap if it was held up. */
+/* Sampling goes on at to_ns.  Emit a gap if it was held up. */
 static pr_code
 tell_gap(rec_sampler *s, uint64_t to_ns)
 {
@@ -306,7 +306,7 @@ end_tick(rec_sampler *s)
         end(s, code);
 }
 
-/* What lasts when the sampling ends. */
+/* Emit the gap and the suspension that last when the sampling ends. */
 static void
 tell_last_marks(rec_sampler *s)
 {
@@ -317,8 +317,8 @@ tell_last_marks(rec_sampler *s)
         s->result = code;
 }
 
-/* The time that who did not run is told to be seen at: of the grid, unless the
- * last tick went beyond. */
+/* The time of the samples of threads that did not run: that of the grid, unless
+ * the last tick ended later. */
 static uint64_t
 nominal_time(const rec_sampler *s)
 {
@@ -326,7 +326,8 @@ nominal_time(const rec_sampler *s)
     return grid > s->ended_ns ? grid : s->ended_ns;
 }
 
-/* Before the first pass of a tick.  False: it is missed, or all is over. */
+/* Before the first pass of a tick.  False: it is missed, or the sampler has
+ * ended. */
 static bool
 attempt(rec_sampler *s)
 {
@@ -401,7 +402,7 @@ is_last_reader(rec_sampler *s)
 }
 
 /* Wake the threads of all listed CPUs at once.  True: the baton is still here,
- * and what was read is to be gathered; else the last of them has it. */
+ * and this thread gathers the captures; else the last of them has it. */
 static bool
 scatter(rec_sampler *s, seat *self)
 {
@@ -657,7 +658,7 @@ rec_sampler_cpu_ns(const rec_sampler *s)
     return sum;
 }
 
-/* "fifo" is better than "nslice", and so on. */
+/* The order: "fifo" is better than "nslice", and so on. */
 static int
 rank_of(const char *policy)
 {
@@ -695,7 +696,7 @@ has_strayed(const rec_sampler *s)
 pr_code
 rec_sampler_join(rec_sampler *s, rec_sampler_report *ret, pr_err *err)
 {
-    /* who has the baton may still make seats: wait for the end first */
+    /* the holder of the baton may still make seats: wait for the end first */
     uint64_t one;
     while (read(s->event_fd, &one, sizeof one) < 0 && errno == EINTR)
         ;

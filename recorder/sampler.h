@@ -1,5 +1,5 @@
 /*
- * sampler.h - when to sample, on which CPU, and what became of each tick.
+ * sampler.h - when to sample, on which CPU, and the outcome of each tick.
  *
  * One thread a CPU, pinned, made when first needed, asleep until it is handed
  * the baton: exactly one of them works at a time and owns the unwinder.
@@ -35,7 +35,7 @@ uint64_t rec_schedule_stall_ns(const rec_schedule *schedule);
 
 /* ---- the sampler ---- */
 
-/* Samples that are owed, and the counters, are told this often. */
+/* Pending samples and the counters are emitted this often. */
 enum { REC_FLUSH_US = 450000 };
 
 typedef struct rec_sampler rec_sampler; /* opaque */
@@ -51,7 +51,7 @@ typedef struct rec_sampler_opts {
     bool realtime; /* SCHED_FIFO */
 } rec_sampler_opts;
 
-/* Start.  The sink is the queue the unwinder tells. */
+/* Start.  The sink is the queue that the unwinder emits to. */
 pr_code rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
                           const rec_sampler_opts *opts, rec_sampler **ret,
                           pr_err *err);
@@ -62,7 +62,7 @@ int rec_sampler_fd(const rec_sampler *sampler);
 /* Ask it to end. */
 void rec_sampler_stop(rec_sampler *sampler);
 
-/* Has it ended?  Waits for that at most so long. */
+/* Has it ended?  Waits for that at most this long. */
 bool rec_sampler_has_ended(const rec_sampler *sampler, int wait_ms);
 
 /* Another distance of ticks, from the next tick on; the file keeps it. */
@@ -74,7 +74,7 @@ uint64_t rec_sampler_cpu_ns(const rec_sampler *sampler);
 typedef struct rec_sampler_report {
     const char *policy; /* how its threads were scheduled: "nslice", "slice",
                          * "fifo", "other" */
-    bool strayed;       /* some CPU of the target is not ours to run on */
+    bool strayed;       /* the sampler may not run on some CPU of the target */
     bool polled;        /* periods were too short to sleep through */
     uint64_t cpu_ns;    /* that they used */
     uint64_t end_ns;    /* CLOCK_MONOTONIC when the last tick was over */

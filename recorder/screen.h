@@ -1,6 +1,6 @@
 /*
- * screen.h - standard error: messages, and one status line that no other text
- * is glued to.
+ * screen.h - standard error: messages, and one status line to which no other
+ * text is appended.
  */
 #ifndef RECORDER_SCREEN_H
 #define RECORDER_SCREEN_H
@@ -12,13 +12,13 @@
 
 typedef struct rec_screen {
     bool quiet;   /* neither status line nor summary */
-    bool debug;   /* errors with all that the sentence leaves out */
+    bool debug;   /* errors with the details that the sentence leaves out */
     bool status;  /* a status line may be shown */
     bool showing; /* it is */
 } rec_screen;
 
-/* `command`: a command writes to the same terminal, which leaves no place for a
- * status line. */
+/* `command`: a command writes to the same terminal, so no status line is
+ * shown. */
 rec_screen rec_screen_make(bool quiet, bool debug, bool command);
 
 void rec_screen_error(rec_screen *screen, const pr_err *err);

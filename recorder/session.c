@@ -3,7 +3,7 @@
  *
  * Nothing here waits without a limit: signals, the end of the command or of the
  * attached process, news of descendants and the end of each recording are
- * descriptors of one poll(), and what no descriptor tells has a timeout.
+ * descriptors of one poll(), and events without a descriptor have a timeout.
  */
 #include "recorder/session.h"
 
@@ -26,7 +26,7 @@
 
 enum {
     STATUS_EVERY_MS = 500,
-    LOOK_EVERY_MS = 250,    /* at things that no descriptor tells */
+    LOOK_EVERY_MS = 250,    /* for events that have no descriptor */
     POLL_COMMAND_MS = 20,   /* without pidfds (Linux before 5.3) */
     GRACE_MS = 200,         /* for a command to end by a signal */
     EXIT_OWN_FAILURE = 125, /* with a command, as env(1) and others */
@@ -39,7 +39,7 @@ typedef struct session {
     rec_screen screen;
     char *output; /* owned */
     rec_tree tree;
-    rec_descendants *children; /* NULL: they are not asked for */
+    rec_descendants *children; /* NULL: they are not recorded */
     rec_command command;
     bool has_command;
     int root_fd; /* pidfd of the attached process; -1: a command, or none */
@@ -75,8 +75,8 @@ end_by(session *s, uint64_t ns)
         s->stop_ns = ns;
 }
 
-/* A signal ends the recording.  It is the command's as well, which has a moment
- * to end by it; what a terminal sends went to both already. */
+/* A signal ends the recording.  pyrec passes it on to the command, which has a
+ * moment to end by it; a signal from the terminal went to both already. */
 static void
 take_signal(session *s)
 {
@@ -140,7 +140,7 @@ timeout_of(const session *s)
     return shorter(timeout, rec_tree_timeout(&s->tree));
 }
 
-/* Wait until something happens, and take it.  False: out of memory. */
+/* Wait for events and handle them.  False: out of memory. */
 static bool
 wait_for_events(session *s)
 {
@@ -162,7 +162,7 @@ wait_for_events(session *s)
     rec_tree_finish(&s->tree, fds + OTHERS, s->children);
     take_root(s, (fds[ROOT].revents & POLLIN) != 0);
     if (fds[ROOT].revents & POLLIN)
-        s->root_fd = -1; /* it is said once */
+        s->root_fd = -1; /* one event is enough */
     free(fds);
     return true;
 }
@@ -180,7 +180,7 @@ govern(session *s)
 static void
 run(session *s)
 {
-    take_descendants(s); /* those that live already: no event tells of them */
+    take_descendants(s); /* those that live already: no event reports them */
     for (;;) {
         bool waiting;
         size_t active = rec_tree_start(&s->tree, &waiting);
@@ -209,7 +209,7 @@ raise_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* A command is not started for a recording that will be refused. */
+/* Refuse a recording before its command is started. */
 static pr_code
 start_command(session *s, pr_err *err)
 {
@@ -255,8 +255,9 @@ open_session(session *s, pr_err *err)
     return rec_tree_add_root(&s->tree, pid, err);
 }
 
-/* The command's status is ours, unless recording it failed.  The recording is
- * over, so that another signal lets pyrec go and leaves the command alone. */
+/* pyrec ends with the command's status, unless recording it failed.  The
+ * recording is over, so another signal ends pyrec and leaves the command
+ * alone. */
 static int
 wait_for_command(session *s)
 {

@@ -7,8 +7,8 @@
 
 #include "recorder/options.h"
 
-/* Record as the options say; print the summary and errors.  Returns the exit
- * status of pyrec. */
+/* Record by the options; print the summary and errors.  Returns the exit status
+ * of pyrec. */
 int rec_session_run(const rec_options *options);
 
 #endif

@@ -45,8 +45,8 @@ expects_proofs(const rec_options *options)
            options->unwinder.async_mode == REC_ASYNC_OFF;
 }
 
-/* The share of the targets' time that the sampler took at most: less, if they
- * were asleep anyway. */
+/* The largest share of the targets' time that the sampler can have taken: it is
+ * less if they were asleep anyway. */
 static double
 cost_percent(const rec_summary *s)
 {
@@ -232,7 +232,7 @@ print_losses(FILE *to, const rec_report *t)
                 "overwritten before they were read");
 }
 
-/* Where and how the sampler ran. */
+/* The CPUs and the policy of the sampler. */
 static void
 print_place(FILE *to, const rec_report *t, const rec_options *options)
 {

@@ -1,6 +1,6 @@
 /*
- * summary.h - the text about a recording that is over: what was recorded, how
- * far to trust it and why, and what to type next.
+ * summary.h - the text about a finished recording: its contents, how far to
+ * trust it and why, and the next command to type.
  */
 #ifndef RECORDER_SUMMARY_H
 #define RECORDER_SUMMARY_H
@@ -19,7 +19,7 @@ typedef struct rec_summary {
     const char *pattern; /* of the names of the others; NULL: one process */
     uint64_t wall_ns;    /* of the run */
     uint64_t gone;       /* descendants that could not be recorded */
-    const rec_descendants_report *children; /* NULL: not looked for */
+    const rec_descendants_report *children; /* NULL: not watched */
 } rec_summary;
 
 /* Over this share of missed ticks, or of lost or unproven samples, a recording

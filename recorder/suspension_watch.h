@@ -2,7 +2,7 @@
  * suspension_watch.h - suspensions of the target and of the machine, as marks
  * of the profile (PR_MARK_SUSPENDED).
  *
- * The kernel is asked every tenth of a second at most: a normal tick costs
+ * pyrec asks the kernel every tenth of a second at most: a normal tick costs
  * nothing, and a shorter suspension may go unseen.
  */
 #ifndef RECORDER_SUSPENSION_WATCH_H
@@ -20,7 +20,7 @@ typedef struct rec_suspension {
     rec_clock_gap clocks;
     uint64_t next_us;        /* time of the next check */
     const char *why;         /* the target stands still; NULL: it does not */
-    uint64_t from_us, to_us; /* when it was seen so first and last */
+    uint64_t from_us, to_us; /* the first and the last check that found it */
     rec_spans spans;         /* emitted */
 } rec_suspension;
 

@@ -28,7 +28,7 @@ typedef struct taskdump {
     rec_batch batch;
 } taskdump;
 
-/* The frame of a call; false: it makes no sense (the task moved on). */
+/* The frame of a call; false: it is not valid (the task moved on). */
 static bool
 frame_of(taskdump *d, const rec_call *call, uint32_t *ret)
 {

@@ -19,9 +19,9 @@ enum {
     TRY_SHARE = 16, /* how late a Python may be found, of its age */
     TRY_LEAST_MS = 5,
     TRY_MOST_MS = 250,
-    KNOWN_AFTER_MS = 50, /* not a Python by now: another program */
+    KNOWN_AFTER_MS = 50, /* not a Python by then: another program */
     PATIENCE_MS = 10000, /* for a new process to become a Python */
-    YOUNG_MS = 2000      /* -p: an older process is what it is */
+    YOUNG_MS = 2000      /* -p: an older process does not become a Python */
 };
 
 void
@@ -95,7 +95,7 @@ patience_ms(const rec_options *options, pid_t pid)
 pr_code
 rec_tree_add_root(rec_tree *tree, pid_t pid, pr_err *err)
 {
-    /* a master or wrapper is waited for as long as it lives */
+    /* wait for a master or wrapper as long as it lives */
     bool always = tree->options->wait || tree->options->children;
     tree->patience_ns =
         always ? UINT64_MAX
@@ -191,7 +191,7 @@ may_become_python(const rec_tree *tree, const rec_member *m, pr_code code)
 }
 
 /* Try again, the less often the older it is.  A child that did not change is
- * not looked at again, unless it executes a program. */
+ * not tried again, unless it executes a program. */
 static void
 postpone(rec_member *m, pr_code code)
 {
@@ -205,8 +205,8 @@ postpone(rec_member *m, pr_code code)
     m->print = m->other ? rec_process_print(m->pid) : 0;
 }
 
-/* A descendant that is another program, or ended, is no failure; nor is a root
- * whose descendants may be recorded. */
+/* A descendant that is another program, or has ended, is not a failure; nor is
+ * a root whose descendants may be recorded. */
 static bool
 is_silent(const rec_tree *tree, const rec_member *m, pr_code code)
 {
@@ -247,7 +247,7 @@ give_up(rec_tree *tree, rec_member *m, pr_code code)
         rec_tree_fail(tree, code, &err);
 }
 
-/* A process that did nothing since the last try is what it was. */
+/* A process that did nothing since the last try is still not a Python. */
 static void
 try_start(rec_tree *tree, rec_member *m)
 {
@@ -263,7 +263,7 @@ try_start(rec_tree *tree, rec_member *m)
         give_up(tree, m, code);
 }
 
-/* Is the recording to go on for this one alone? */
+/* Does the recording go on for this one alone? */
 static bool
 is_awaited(const rec_tree *tree, const rec_member *m)
 {

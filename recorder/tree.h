@@ -19,7 +19,7 @@ typedef struct rec_member {
     char *output;       /* owned */
     rec_record *record; /* NULL while it is not recorded */
     uint64_t seen_ns, try_ns;
-    uint64_t print; /* of its state at the last try, when it was no Python */
+    uint64_t print; /* of its state at the last try, when it was not a Python */
     bool other;     /* it runs another program */
     bool done;      /* to be dropped */
 } rec_member;

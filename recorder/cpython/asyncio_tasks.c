@@ -184,7 +184,7 @@ read_name(const walk *w, uint64_t address, rec_task *t, pr_err *err)
         return rec_object_str(w->layout, w->memory, address, NAME_MAX_POINTS,
                               &t->name, &t->name_len, err);
     if (!(flags & REC_TYPE_INT))
-        return torn(err, address, "no name of a task");
+        return torn(err, address, "not the name of a task");
     code = rec_object_int(w->layout, w->memory, address, &number, err);
     if (code != PR_OK)
         return code;

@@ -33,7 +33,7 @@ read_word(rec_memory *memory, uint64_t address, uint64_t *ret, pr_err *err)
 {
     uint8_t word[8];
     if (!rec_plausible(address))
-        return torn(address, "no pointer", err);
+        return torn(address, "not a pointer", err);
     pr_code code = rec_memory_read(memory, address, word, sizeof word, err);
     if (code == PR_OK)
         *ret = rec_u64(word);
@@ -55,7 +55,7 @@ parse_table(const rec_layout *l, uint64_t address, const uint8_t *head,
     uint8_t log = head[l->keys.log2_index_bytes], kind = head[l->keys.kind];
     uint64_t n = rec_u64(head + l->keys.n_entries);
     if (log > INDEX_LOG_MAX || kind > KIND_MAX || n > ITEMS_MAX)
-        return torn(address, "no keys of a dict", err);
+        return torn(address, "not the keys of a dict", err);
     if (n > max)
         return PR_FAIL(err, PR_LIMIT, "dict of %" PRIu64 " entries", n);
     bool general = kind == KIND_GENERAL;
@@ -74,7 +74,7 @@ read_items(const rec_layout *l, rec_memory *memory, uint64_t keys,
     uint8_t head[REC_CAP_OBJECT];
     key_table t = {0};
     if (!rec_plausible(keys))
-        return torn(keys, "no keys of a dict", err);
+        return torn(keys, "not the keys of a dict", err);
     pr_code code = rec_memory_read(memory, keys, head, l->keys.indices, err);
     if (code == PR_OK)
         code = parse_table(l, keys, head, max, &t, err);
@@ -116,7 +116,7 @@ raw_items(const rec_layout *l, rec_memory *memory, uint64_t dict, size_t max,
     uint64_t type, flags, keys = 0, values = 0;
     pr_code code = rec_object_type(l, memory, dict, &type, &flags, err);
     if (code == PR_OK && !(flags & REC_TYPE_DICT))
-        code = torn(dict, "no dict", err);
+        code = torn(dict, "not a dict", err);
     if (code == PR_OK)
         code = read_word(memory, dict + l->object.dict_keys, &keys, err);
     if (code == PR_OK)
@@ -323,7 +323,7 @@ rec_instance_get(const rec_layout *l, rec_memory *memory, uint64_t object,
     place at;
     pr_code code = rec_object_type(l, memory, object, &type, &flags, err);
     if (code == PR_OK && !(flags & REC_TYPE_HEAP))
-        code = torn(object, "no instance of a Python class", err);
+        code = torn(object, "not an instance of a Python class", err);
     if (code == PR_OK)
         code = find_place(l, memory, object, type, flags, &at, err);
     if (code != PR_OK)

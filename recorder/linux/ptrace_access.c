@@ -1,5 +1,5 @@
 /*
- * ptrace_access.c - why the memory of a process may not be read, and the remedy.
+ * ptrace_access.c - why memory of a process may not be read, and the remedy.
  *
  * The kernel answers EPERM whatever the reason (ptrace(2), "Ptrace access mode
  * checking"); this file checks the same conditions in the same order.
@@ -159,7 +159,7 @@ rec_process_explain_denied(pid_t pid, int error, pr_err *err)
                       "run as root or with CAP_SYS_PTRACE");
     if (!v.capable && v.same_user_ns && v.stronger)
         return denied(&v, error, err,
-                      "it has capabilities that pyrec has not, and "
+                      "it has capabilities that pyrec lacks, and "
                       "CAP_SYS_PTRACE is missing",
                       "run with the capability (containers: "
                       "--cap-add=SYS_PTRACE)");

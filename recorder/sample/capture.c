@@ -23,7 +23,8 @@ rec_captures_release(rec_program *p)
 
 /* ---- before ---- */
 
-/* An unused capture.  Their addresses stay: a batch points to its memory. */
+/* An unused capture.  Captures keep their addresses: a batch points to its
+ * memory. */
 static pr_code
 take_capture(rec_program *p, rec_capture **ret, pr_err *err)
 {
@@ -92,7 +93,7 @@ rec_captures_prepare(rec_unwinder *u, pr_err *err)
 /* ---- on each CPU ---- */
 
 /* The proof "still": its rseq.cpu_id, first and last in the batch, is compared
- * when it is judged. */
+ * when the capture is judged. */
 static void
 read_still(rec_capture *c)
 {

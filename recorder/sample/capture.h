@@ -4,8 +4,8 @@
  * A thread can be proven to stand still only from its own CPU.  When wanted
  * threads run on several CPUs, one thread that uses the unwinder prepares a
  * batch of reads for each of them; then a thread on each of these CPUs makes
- * the reads, at the same time as the others; then one thread judges what was
- * read.  Only rec_captures_read() may run in several threads at once: it
+ * the reads, at the same time as the others; then one thread judges the
+ * captures.  Only rec_captures_read() may run in several threads at once: it
  * changes nothing but the captures of its CPU.
  */
 #ifndef RECORDER_SAMPLE_CAPTURE_H

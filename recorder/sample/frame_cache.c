@@ -14,8 +14,8 @@ rec_frame_cache_get(const rec_thread *t, const rec_layout *l,
     uint64_t now = rec_u64(tstate + l->tstate.last_profiled_frame);
     bool left =
         rec_u64(tstate + l->tstate.last_profiled_frame_seq) != t->anchor_seq;
-    /* the same frame was left and another one came to its place, or somebody
-     * else wrote */
+    /* the target left that frame and another one came to its place, or another
+     * profiler wrote */
     if ((now == t->anchor) == left)
         return 0;
     return now;
@@ -38,7 +38,7 @@ rec_frame_cache_set(rec_thread *t, const rec_layout *l, pid_t pid,
         return false;
     }
     t->anchor = frame;
-    /* what lies in outer chunks need not be read ahead */
+    /* outer chunks need not be read ahead */
     t->source.first = t->source.n_live ? t->source.n_live - 1 : 0;
     return true;
 }

@@ -19,8 +19,8 @@ typedef struct rec_gc_watch {
 
 void rec_gc_watch_release(rec_gc_watch *watch);
 
-/* Tell the sink what ended since the last call; an interpreter that would not
- * hold still is asked again next time. */
+/* Emit the collections that ended since the last call; an interpreter whose
+ * ring changed during each read is read again at the next call. */
 pr_code rec_gc_watch_poll(rec_gc_watch *watch, const rec_threads_table *table,
                           uint64_t start_us, pr_sink *sink, pr_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * prove.c - one look at one thread (prove.h).
+ * prove.c - one sample of one thread (prove.h).
  *
  * Three proofs that a thread stood still while it was read:
  *   still    before and after, its rseq.cpu_id is the CPU we run on, and we
@@ -58,7 +58,7 @@ rec_is_fatal(pr_code code)
            code == PR_IO || code == PR_INTERNAL;
 }
 
-/* What stopped a look, as the recording's error. */
+/* Make the error that stopped a sample the recording's error. */
 static pr_code
 stop(const rec_thread *t, pr_err *why, pr_err *err)
 {
@@ -118,7 +118,7 @@ typedef struct found {
     uint8_t status;
 } found;
 
-/* The stack in u->program.fresh is the thread's now. */
+/* Make the stack in u->program.fresh the thread's. */
 static pr_code
 accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
        pr_err *err)
@@ -186,8 +186,9 @@ rec_sample_unchanged(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
     return rec_emitter_idle(&u->emitter, t, err);
 }
 
-/* A look found what no living thread shows, or no thread at all.  Who ended
- * is no loss: list anew and try again before it is counted as one. */
+/* A read found memory that no living thread has, or no thread at all.  A thread
+ * that ended is not a loss: list the threads anew and try again before the
+ * sample counts as lost. */
 static pr_code
 look_again(rec_unwinder *u, rec_thread *t, pr_code why, rec_sampled *ret,
            pr_err *err)
@@ -210,7 +211,7 @@ rec_sample_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
     if (guard)
         r.before = rec_batch_add(u->tick.batch, guard, 4);
     rec_stack_ask(&u->program.walker, &t->stack, u->tick.batch);
-    /* unguarded, the current frame read again shows what moved */
+    /* unguarded: the current frame, read again, shows whether it moved */
     if (!rec_data_stack_add(&t->source, &u->program.runtime.layout,
                             u->tick.batch, !guard, &r.shot))
         return false;
@@ -284,9 +285,9 @@ walk_and_decode(rec_unwinder *u, rec_thread *t, const rec_shot *shot,
                             &ret->omitted, err);
 }
 
-/* Walk what was read of a thread that stood still.  3.12 sets its current
- * frame before that is whole; the frame below the C call is then the
- * innermost that is (spec/sampling.md, "Repair"). */
+/* Walk the stack that was read of a thread that stood still.  3.12 sets its
+ * current frame before that is whole; the frame below the C call is then the
+ * innermost whole one (spec/sampling.md, "Repair"). */
 static pr_code
 take_stack(rec_unwinder *u, rec_thread *t, rec_read *r, found *ret, pr_err *err)
 {
@@ -309,7 +310,7 @@ take_stack(rec_unwinder *u, rec_thread *t, rec_read *r, found *ret, pr_err *err)
 
 /* ---- proof: still ---- */
 
-/* Read the guard once more if anything was read behind it. */
+/* Read the guard once more if anything was read after it. */
 static pr_code
 close_guard(rec_unwinder *u, rec_read *r, uint32_t calls, pr_err *err)
 {
@@ -339,8 +340,8 @@ guard_holds(const rec_unwinder *u, const rec_read *r)
     return u->tick.cpu != REC_NO_CPU && guard_is(u, r, u->tick.cpu);
 }
 
-/* A thread that held the GIL and ran since its last look was stopped by us:
- * that is on a CPU, and costs no look at its state. */
+/* A thread that held the GIL and ran since its last sample lost its CPU to the
+ * sampler: that counts as on a CPU, and its state need not be read. */
 static void
 add_cpu_state(rec_unwinder *u, rec_thread *t, found *f)
 {
@@ -487,8 +488,8 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
 
 /* ---- read from its own CPU ---- */
 
-/* What was missing in the batch was read later, from elsewhere: that proves
- * nothing, but the next batch asks for it. */
+/* Bytes that the batch lacked were read later, from another CPU: they prove
+ * nothing, but the next batch asks for them. */
 pr_code
 rec_sample_captured(rec_unwinder *u, const rec_capture *c, pr_err *err)
 {
@@ -524,8 +525,8 @@ rec_sample_captured(rec_unwinder *u, const rec_capture *c, pr_err *err)
 
 /* ---- stopped ---- */
 
-/* Its state letter says only that it is stopped: the holder of the GIL ran, of
- * the others the time they ran since the last look tells. */
+/* The letter of its state shows only that it is stopped: it counts as on a CPU
+ * if it ran since its last sample. */
 pr_code
 rec_sample_stopped(rec_unwinder *u, rec_thread *t, pr_err *err)
 {
@@ -552,8 +553,8 @@ rec_sample_stopped(rec_unwinder *u, rec_thread *t, pr_err *err)
 
 /* ---- no proof: from another CPU ---- */
 
-/* Where to begin when the target ran on while it was read: the lower of the
- * two current frames is the one that was there all the time. */
+/* The frames to begin at when the target ran on during the read: the lower of
+ * the two current frames is the one that was there all the time. */
 static void
 choose_starts(const rec_unwinder *u, const rec_thread *t, const rec_shot *shot,
               uint64_t start[2])
@@ -568,7 +569,7 @@ choose_starts(const rec_unwinder *u, const rec_thread *t, const rec_shot *shot,
     start[1] = lower ? first : again;
 }
 
-/* `read` is what was read of it already, or NULL. */
+/* `read` holds the bytes of an earlier read of it, or NULL. */
 static pr_code
 try_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, found *ret,
            pr_err *err)
@@ -598,8 +599,8 @@ try_remote(rec_unwinder *u, rec_thread *t, const rec_read *read, found *ret,
     return code;
 }
 
-/* Up to 3.13 popped frames stay whole, so that a stack that never was may pass
- * every check: what is not proven is lost there. */
+/* Up to 3.13 popped frames stay whole, so that a stack that never existed may
+ * pass every check: there an unproven sample is lost. */
 static bool
 believes_remote(const rec_unwinder *u)
 {
@@ -635,8 +636,8 @@ look_remote(rec_unwinder *u, rec_thread *t, const rec_read *read,
 }
 
 /* The holder of a GIL that used its CPU just now runs; the kernel adds up its
- * time at its ticks only, so "now" is some of them.  This is no proof, but a
- * look at its state would not give one either. */
+ * time at its ticks only, so "just now" spans some ticks.  This is not a proof,
+ * but reading its state would not give one either. */
 static bool
 surely_runs(const rec_unwinder *u, rec_thread *t)
 {
@@ -683,7 +684,7 @@ rec_sample_cpu(rec_unwinder *u, rec_thread *t)
     return t->sched.cpu;
 }
 
-/* Is it on our CPU?  Asked before all of it is read in vain. */
+/* Is it on our CPU?  Checked first, so that it is not read in vain. */
 static bool
 is_here(rec_unwinder *u, rec_thread *t)
 {

@@ -1,7 +1,7 @@
 /*
- * prove.h - one look at one thread: read, prove, walk, tell.
+ * prove.h - one sample of one thread: read, prove, walk, emit.
  *
- * Which proof holds when is spec/sampling.md; this is the code of it.
+ * spec/sampling.md says which proof holds when; this is its code.
  */
 #ifndef RECORDER_SAMPLE_PROVE_H
 #define RECORDER_SAMPLE_PROVE_H
@@ -9,21 +9,23 @@
 #include "recorder/sample/unwinder_internal.h"
 
 /* Context switches of the calling thread so far: between two equal counts it
- * ran all the time.  False: the kernel does not say (a seccomp filter). */
+ * ran all the time.  False: the kernel refuses the counts (a seccomp
+ * filter). */
 bool rec_own_switches(uint64_t *ret);
 
 /* Microseconds of the samples' clock. */
 uint64_t rec_now_us(const rec_unwinder *unwinder);
 
-/* What became of a look. */
+/* The outcome of an attempt to sample. */
 typedef enum rec_sampled {
-    REC_SAMPLED,   /* told, or counted as lost */
-    REC_ELSEWHERE, /* it is to be looked at from thread->cpu */
-    REC_BROKEN     /* we were switched out: what was read is worth nothing */
+    REC_SAMPLED,   /* emitted, or counted as lost */
+    REC_ELSEWHERE, /* it must be sampled from thread->cpu */
+    REC_BROKEN     /* the sampler was switched out: the read proves nothing */
 } rec_sampled;
 
-/* Add what a sample of the thread needs to the tick's batch, between two reads
- * of `guard` (0: none); read it with rec_batch_read().  False: out of memory. */
+/* Add the pieces that a sample of the thread needs to the tick's batch, between
+ * two reads of `guard` (0: none); read it with rec_batch_read().  False: out of
+ * memory. */
 bool rec_sample_add(rec_unwinder *unwinder, rec_thread *thread, uint64_t guard,
                     rec_read *ret);
 
@@ -35,12 +37,12 @@ pr_code rec_sample_still(rec_unwinder *unwinder, rec_thread *thread,
 pr_code rec_sample_running(rec_unwinder *unwinder, rec_thread *thread,
                            const rec_read *read, rec_sampled *ret, pr_err *err);
 
-/* Look by the best way there is from here. */
+/* Sample in the best way that this CPU permits. */
 pr_code rec_sample(rec_unwinder *unwinder, rec_thread *thread, rec_sampled *ret,
                    pr_err *err);
 
 /* Judge a thread that was read from its own CPU; the tick's batch is that of
- * the capture.  It stays wanted if it is not proven. */
+ * the capture.  It stays wanted if it is unproven. */
 pr_code rec_sample_captured(rec_unwinder *unwinder, const rec_capture *capture,
                             pr_err *err);
 
@@ -55,7 +57,7 @@ uint32_t rec_sample_cpu(rec_unwinder *unwinder, rec_thread *thread);
 pr_code rec_sample_unchanged(rec_unwinder *unwinder, rec_thread *thread,
                              bool refresh, pr_err *err);
 
-/* Count a sample that could not be had. */
+/* Count a lost sample. */
 pr_code rec_sample_lose(rec_unwinder *unwinder, rec_thread *thread,
                         pr_count_kind reason, pr_err *err);
 

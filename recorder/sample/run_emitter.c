@@ -1,5 +1,5 @@
 /*
- * emitter.c - samples into deltas (emitter.h).
+ * run_emitter.c - samples into deltas (run_emitter.h).
  */
 #include "recorder/sample/run_emitter.h"
 
@@ -223,7 +223,8 @@ rec_emitter_begin_times(rec_threads_table *table)
     }
 }
 
-/* What a thread spent on CPUs and waiting for them since it was introduced. */
+/* The time a thread spent on CPUs and waiting for them since it was
+ * introduced. */
 static pr_code
 emit_times(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
 {
@@ -243,8 +244,7 @@ emit_times(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
     return code;
 }
 
-/* The counts of a thread, also of one of which there are only losses, and its
- * end. */
+/* The counts of a thread, also of one that has only losses, and its end. */
 static pr_code
 tell_thread(rec_emitter *emitter, rec_thread *t, pr_err *err)
 {

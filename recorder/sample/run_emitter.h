@@ -1,9 +1,9 @@
 /*
- * emitter.h - what the ticks found, told to the sink as runs.
+ * run_emitter.h - the samples of the ticks, emitted as runs.
  *
- * Samples of a thread that did not move are not told one by one: the times of
- * the ticks are kept once for all threads, each thread knows from which tick
- * on it owes samples, and one delta tells them all.
+ * Samples of a thread that did not move are not emitted one by one: the times
+ * of the ticks are kept once for all threads, each thread keeps the first tick
+ * whose sample is pending, and one delta holds all pending ones.
  */
 #ifndef RECORDER_SAMPLE_RUN_EMITTER_H
 #define RECORDER_SAMPLE_RUN_EMITTER_H
@@ -29,7 +29,7 @@ void rec_emitter_init(rec_emitter *emitter, pr_sink *sink,
                       rec_threads_table *table);
 void rec_emitter_release(rec_emitter *emitter);
 
-/* A tick begins; its samples that need no read carry this time. */
+/* Begin a tick; its samples without a read carry this time. */
 pr_code rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err);
 
 /* One sample of a stack that was read at time_us: thread->stack, of which the
@@ -37,12 +37,12 @@ pr_code rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err);
 pr_code rec_emitter_sample(rec_emitter *emitter, rec_thread *thread,
                            uint64_t time_us, uint8_t status, pr_err *err);
 
-/* Tell who the thread is, once. */
+/* Emit the identity of the thread, once. */
 pr_code rec_emitter_introduce(rec_emitter *emitter, rec_thread *thread,
                               pr_err *err);
 
-/* Look at its name again and tell a new one: threads name themselves after
- * they started. */
+/* Read its name again and emit a new one: threads name themselves after they
+ * started. */
 pr_code rec_emitter_rename(rec_emitter *emitter, rec_thread *thread,
                            pr_err *err);
 
@@ -50,14 +50,14 @@ pr_code rec_emitter_rename(rec_emitter *emitter, rec_thread *thread,
  * may still run.  NULL: out of memory.  Valid until the next call. */
 rec_thread *rec_emitter_ended_thread(rec_emitter *emitter, uint32_t interp);
 
-/* The thread is as it was at the last tick. */
+/* Sample a thread that is as it was at the last tick. */
 pr_code rec_emitter_idle(rec_emitter *emitter, rec_thread *thread, pr_err *err);
 
-/* Tell the samples that are owed up to the tick before the present one. */
+/* Emit the pending samples up to the tick before the present one. */
 pr_code rec_emitter_settle_before(rec_emitter *emitter, rec_thread *thread,
                                   pr_err *err);
 
-/* Settle all threads and begin a new list of ticks. */
+/* Emit all pending samples and begin a new list of ticks. */
 pr_code rec_emitter_flush(rec_emitter *emitter, rec_threads_table *table,
                           pr_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * target.c - what a process is, before or without a recording (unwinder.h).
+ * target.c - the kind of a process, before or without a recording (unwinder.h).
  */
 #include "recorder/sample/unwinder_internal.h"
 

@@ -157,8 +157,8 @@ push_marker(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
     return code == PR_OK ? push_frame(t, id, err) : code;
 }
 
-/* The task that is followed: of several waiters the one at the lowest
- * address; NULL: nobody waits, or it was not read. */
+/* The task that is followed: of several waiters the one at the lowest address;
+ * NULL: no task waits, or it was not read. */
 static const rec_task *
 waiter_of(const rec_task_emitter *t, const rec_task *task)
 {
@@ -220,7 +220,7 @@ build_stack(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
     return cut_stack(t, u, ret_cut, err);
 }
 
-/* t->frame as the thread's stack, of which the sink keeps what it can. */
+/* t->frame as the thread's stack, of which the sink keeps the frames it can. */
 static pr_code
 put_stack(const rec_task_emitter *t, rec_thread *thread, pr_err *err)
 {
@@ -235,7 +235,7 @@ put_stack(const rec_task_emitter *t, rec_thread *thread, pr_err *err)
         s->v[i] = (rec_entry){.id = t->frame[n - 1 - i]};
     s->n = n;
     thread->shared = shared;
-    thread->known = false; /* it is no stack of the thread itself */
+    thread->known = false; /* it is not the thread's own stack */
     return PR_OK;
 }
 

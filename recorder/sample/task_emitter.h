@@ -2,8 +2,8 @@
  * task_emitter.h - asyncio tasks as samples.
  *
  * Each task that no other one waits for gives one sample: its coroutines, a
- * marker with its name, the coroutines of the task that awaits it, and so on
- * to a task that nobody awaits.  This is what CPython 3.15 shows live
+ * marker with its name, the coroutines of the task that awaits it, and so on to
+ * a task that no other one awaits.  CPython 3.15 shows the same live
  * (Lib/profiling/sampling/collector.py); of several waiters the one with the
  * lowest address is followed, and the marker says how many there are.
  */
@@ -17,13 +17,13 @@
 typedef struct rec_task_emitter {
     rec_asyncio asyncio;
     bool known;         /* `asyncio` was found in this program */
-    uint64_t looked_us; /* when it was last looked for */
+    uint64_t looked_us; /* the last search for it */
     rec_tasks tasks;
     bool *awaits; /* by task: it waits for another one; scratch */
     size_t cap_awaits;
     uint32_t *frame; /* innermost first; scratch */
     size_t n_frames, cap_frames;
-    struct rec_task_told *told; /* name and waiters of each, as told */
+    struct rec_task_told *told; /* name and waiters of each, as emitted */
     size_t n_told, cap_told;
     pr_table by_key;
 } rec_task_emitter;

@@ -26,8 +26,8 @@ requests_gil(const rec_layout *l, const uint8_t *tstate)
            rec_u32(tstate + l->tstate.gil_requested) != 0;
 }
 
-/* Up to 3.13 an exc_value may also be None (ceval.c POP_EXCEPT).  Which
- * address that is, the first one shows that is no exception. */
+/* Up to 3.13 an exc_value may also be None (ceval.c POP_EXCEPT).  The first one
+ * that is not an exception shows the address of None. */
 static bool
 is_exception(rec_unwinder *u, uint64_t value)
 {

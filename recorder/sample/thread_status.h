@@ -1,5 +1,5 @@
 /*
- * thread_status.h - what a thread was doing: the status bits of a sample.
+ * thread_status.h - the activity of a thread: the status bits of a sample.
  */
 #ifndef RECORDER_SAMPLE_THREAD_STATUS_H
 #define RECORDER_SAMPLE_THREAD_STATUS_H

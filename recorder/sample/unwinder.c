@@ -16,7 +16,7 @@
 
 enum {
     LIST_TRIES = 5,
-    LIST_EVERY_MS = 100, /* who left the middle of a list is seen this late */
+    LIST_EVERY_MS = 100, /* a change inside a list is seen this late */
     ALIVE_EVERY_MS = 500,
     SAME_WITHIN_MS = 5, /* no pid becomes another Python so soon */
     JOIN_EVERY_MS = 50,
@@ -24,7 +24,7 @@ enum {
     BROKEN_TRIES = 3,
     NAME_AFTER_US = 1000000,
     WATCH_EVERY_US = 5000, /* eleven young collections take longer */
-    REFRESH_PER_TICK = 8   /* idle threads whose state is looked at again */
+    REFRESH_PER_TICK = 8   /* idle threads whose state is read again */
 };
 
 static uint64_t
@@ -35,7 +35,7 @@ now_ms(void)
 
 /* ---- attaching ---- */
 
-/* Within a tick: who is still to be looked at has no sample of it yet. */
+/* Within a tick: a thread that is still wanted has no sample of it so far. */
 static pr_code
 settle_wanted(rec_unwinder *u, pr_err *err)
 {
@@ -65,7 +65,8 @@ list_threads(rec_unwinder *u, pr_err *err)
             return code;
         }
     }
-    return PR_FAIL(err, PR_TORN, "the list of threads would not hold still");
+    return PR_FAIL(err, PR_TORN,
+                   "the list of threads changed during each read");
 }
 
 static pr_code
@@ -100,7 +101,7 @@ check_options(const rec_unwinder *u, pr_err *err)
     return code;
 }
 
-/* A part of the program that does not fail to be made. */
+/* Make the part of the program that cannot fail. */
 static void
 begin_program(rec_unwinder *u)
 {
@@ -112,8 +113,8 @@ begin_program(rec_unwinder *u)
     p->walker.opcodes = u->opts.opcodes != 0;
 }
 
-/* Find the Python in the program.  On failure the program is as
- * begin_program() made it, but for what end_program() releases. */
+/* Find the Python in the program.  On failure the program is as begin_program()
+ * made it, except for parts that end_program() releases. */
 static pr_code
 attach(rec_unwinder *u, pr_err *err)
 {
@@ -275,7 +276,7 @@ read_interps(rec_unwinder *u, bool *ret_same, pr_err *err)
     return code;
 }
 
-/* List until two looks agree.  PR_TORN: they never did. */
+/* List until two lists agree.  PR_TORN: they never did. */
 static pr_code
 list_anew(rec_unwinder *u, pr_err *err)
 {
@@ -289,10 +290,11 @@ list_anew(rec_unwinder *u, pr_err *err)
             return code;
         }
     }
-    return PR_FAIL(err, PR_TORN, "the list of threads would not hold still");
+    return PR_FAIL(err, PR_TORN,
+                   "the list of threads changed during each read");
 }
 
-/* ---- who must be looked at ---- */
+/* ---- the threads to sample ---- */
 
 static bool
 is_chosen(const rec_unwinder *u, const rec_thread *t)
@@ -311,17 +313,18 @@ is_chosen(const rec_unwinder *u, const rec_thread *t)
     return true;
 }
 
-/* Is its last stack one that need not be looked at again while it does not
- * move?  One that was not proven is not, where a proof is sought. */
+/* Is its last stack one that need not be read again while the thread does not
+ * move?  An unproven one is not, where the strategy seeks a proof. */
 static bool
 is_settled(const rec_unwinder *u, const rec_thread *t)
 {
     return t->known && (t->proven || u->opts.strategy == REC_REMOTE);
 }
 
-/* May its stack differ from the one seen last?  With a GIL its own words say
- * who had it since; without, and when too many had, the kernel's count of its
- * runs does (spec/sampling.md, "Unchanged"). */
+/* May its stack differ from the one seen last?  With a GIL, the GIL words show
+ * which threads had it since; without one, and when too many had it, the
+ * kernel's count of the thread's runs decides (spec/sampling.md,
+ * "Unchanged"). */
 static bool
 may_have_moved(rec_unwinder *u, rec_thread *t)
 {
@@ -345,7 +348,7 @@ is_refreshed(const rec_unwinder *u, size_t i)
     return (i + n - u->program.refreshed % n) % n < REFRESH_PER_TICK;
 }
 
-/* A second after it was told first, a thread has the name it gave itself. */
+/* A second after it was first emitted, a thread has the name it gave itself. */
 static pr_code
 look_at_name(rec_unwinder *u, rec_thread *t, pr_err *err)
 {
@@ -360,7 +363,8 @@ look_at_name(rec_unwinder *u, rec_thread *t, pr_err *err)
     return rec_emitter_rename(&u->emitter, t, err);
 }
 
-/* Choose; who need not be looked at is told at once. */
+/* Choose the threads to read; emit at once a sample of each that need not be
+ * read. */
 static pr_code
 choose_wanted(rec_unwinder *u, pr_err *err)
 {
@@ -385,8 +389,8 @@ choose_wanted(rec_unwinder *u, pr_err *err)
 
 /* ---- a tick ---- */
 
-/* Does it run, by what the last look says?  Who had a GIL; without one, who
- * used a CPU.  Within a tick only those count that still have to be seen. */
+/* Does it run, by its last sample?  With a GIL, its holder does; without one, a
+ * thread that used a CPU.  Within a tick only wanted threads count. */
 static bool
 likely_runs(const rec_unwinder *u, const rec_thread *t)
 {
@@ -417,9 +421,9 @@ find_runner(const rec_unwinder *u, bool anywhere)
     return NULL;
 }
 
-/* The thread to be read at once with the words of the interpreters: one that
- * likely runs, and on this CPU, or it would be read in vain; as it would where
- * the target is stopped first, or tasks are looked at. */
+/* The thread to read at once with the words of the interpreters: one that
+ * likely runs, and on this CPU, or the read would be in vain.  It would be in
+ * vain, too, if the target is stopped first or tasks are sampled. */
 static rec_thread *
 predicted(const rec_unwinder *u)
 {
@@ -563,7 +567,7 @@ move_to(int cpu)
 }
 
 /* Stop the target, from the CPU of the thread that most likely runs: from
- * another one, a running thread gets on until its next system call ends.  One
+ * another one, a running thread goes on until its next system call ends.  One
  * thread traces all the time, so it moves itself. */
 static pr_code
 run_stopped(rec_unwinder *u, pr_err *err)
@@ -690,7 +694,7 @@ join_program(rec_unwinder *u, pr_err *err)
                    (int)u->process.pid);
 }
 
-/* Look whether the target still is what it was. */
+/* Check whether the target is still the same process and program. */
 static pr_code
 check_alive(rec_unwinder *u, pr_err *err)
 {
@@ -717,7 +721,7 @@ check_same(const rec_unwinder *u, pr_err *err)
                    (int)u->process.pid);
 }
 
-/* A pass failed: because the target is another one, or just once. */
+/* A pass failed: either the target is another one, or the failure passes. */
 static pr_code
 recover(rec_unwinder *u, pr_code failed, const pr_err *why, pr_err *err)
 {
@@ -753,7 +757,7 @@ try_pass(rec_unwinder *u, pr_err *err)
     return code;
 }
 
-/* Collections are looked at more rarely than threads: the ring holds some. */
+/* Collections are read more rarely than threads: the ring holds several. */
 static pr_code
 watch_collections(rec_unwinder *u, pr_err *err)
 {
@@ -792,7 +796,7 @@ lose_rest(rec_unwinder *u, pr_err *err)
     return code;
 }
 
-/* All threads, as the strategy wants it. */
+/* One pass over all threads, by the strategy. */
 static pr_code
 pass(rec_unwinder *u, pr_err *err)
 {

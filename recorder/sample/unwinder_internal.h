@@ -1,9 +1,9 @@
 /*
- * unwinder_internal.h - what an unwinder knows, by how long it holds, and one
- * tick in passes, for the sampler.
+ * unwinder_internal.h - the state of an unwinder, by lifetime, and one tick in
+ * passes, for the sampler.
  *
  * Three lifetimes, three structs.  rec_unwinder lasts as long as the recorded
- * process and what the sink was given: ids of strings, frames and threads, and
+ * process and the data in the sink: ids of strings, frames and threads, and
  * cumulative counts.  rec_program lasts until the process executes another
  * program; then it is released and made anew, whole.  rec_tick lasts for one
  * tick.
@@ -48,7 +48,7 @@ typedef struct rec_capture {
     rec_interp_words words;
     rec_read read;
     pr_code code; /* of the read; PR_TORN: there was none */
-    bool still;   /* nothing that the reader saw lets it have run */
+    bool still;   /* no word that was read shows a run */
 } rec_capture;
 
 /* One program of the process. */
@@ -80,8 +80,7 @@ typedef struct rec_tick {
     bool exhausted;    /* nor another try of this one */
     bool counted;      /* our own context switches are known: */
     uint64_t switches; /* when the pass began */
-    rec_batch *batch;  /* that holds what is judged: of the program or of a
-                        * capture */
+    rec_batch *batch;  /* that is judged: of the program or of a capture */
     rec_cpu_list next; /* where the tick should continue; its memory is kept */
 } rec_tick;
 
@@ -94,7 +93,7 @@ struct rec_unwinder {
     rec_name_table names; /* strings and frames that the sink has */
     rec_emitter emitter;
     rec_threads_table table; /* threads that the sink has, and others */
-    rec_stats stats;         /* but for what the parts of the program count */
+    rec_stats stats;         /* without the counts of the program's parts */
     uint64_t ended_degraded, ended_gc_lost; /* counts of earlier programs */
     uint64_t alive_ms;                      /* when the process was checked */
     uint64_t read_ms;                       /* when the last pass began */
@@ -105,7 +104,7 @@ struct rec_unwinder {
     rec_tick tick;
 };
 
-/* What a target is, for the public header. */
+/* The facts about a target, for the public header. */
 void rec_target_fill(pid_t pid, const rec_runtime *runtime, rec_target *ret);
 
 /* Find all threads and their names without a sample, so that the first tick
@@ -127,10 +126,10 @@ const rec_cpu_list *rec_tick_next(const rec_unwinder *unwinder);
 pr_code rec_tick_scatter(rec_unwinder *unwinder, pr_err *err);
 pr_code rec_tick_gather(rec_unwinder *unwinder, pr_err *err);
 
-/* Between two ticks, at least every tenth of a second: let go of threads that
- * could not be let go at the end of a tick (REC_BLOCKING).  From the thread that
- * ticks, which with REC_BLOCKING is the same one for all ticks: rec_tick_pass()
- * then moves it to other CPUs itself. */
+/* Between two ticks, at least every tenth of a second: detach from threads that
+ * could not be detached at the end of a tick (REC_BLOCKING).  From the thread
+ * that ticks, which with REC_BLOCKING is the same one for all ticks:
+ * rec_tick_pass() then moves it to other CPUs itself. */
 void rec_tick_idle(rec_unwinder *unwinder);
 
 /* Emit the samples that are pending. */

@@ -15,7 +15,7 @@ import tokenize
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 PLACES = ("README.md", ".github", "Makefile", "spec", "tests", "converter",
-          "query", "include", "format", "recorder/linux", "recorder/cpython")
+          "query", "include", "format", "recorder")
 # The list of kinds itself, and names that are data.
 SKIPPED = ("tests/lint/words.py", "tests/targets/names.py", "tests/cases/",
            "spec/vectors/")
