@@ -31,7 +31,7 @@ typedef struct rec_options {
     bool force, fsync, quiet, stats, debug, realtime, children, json;
     bool top;             /* show the recording while it is made */
     bool wait;            /* until the process is a Python */
-    bool no_command_line; /* leave out what may hold secrets */
+    bool no_command_line; /* leave out text that may hold secrets */
     char **command;       /* to be started and recorded; argv's, or NULL */
     char line[512];       /* the options as given, for the file */
     rec_unwinder_opts unwinder;

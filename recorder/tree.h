@@ -56,9 +56,9 @@ pr_code rec_tree_add_root(rec_tree *tree, pid_t pid, pr_err *err);
 pr_code rec_tree_take(rec_tree *tree, const rec_descendant_event *event,
                       pr_err *err);
 
-/* Start what can be started.  Returns the number of processes that are
- * recorded; *ret_waiting: others may follow.  A descendant that runs another
- * program may become a Python, but nothing waits for that alone. */
+/* Start the recordings that can be started.  Returns the number of processes
+ * that are recorded; *ret_waiting: others may follow.  A descendant that runs
+ * another program may become a Python, but nothing waits for that alone. */
 size_t rec_tree_start(rec_tree *tree, bool *ret_waiting);
 
 /* Milliseconds until rec_tree_start() has something to do; -1: none. */

@@ -1,7 +1,7 @@
 /*
- * offsets_3_13.c - CPython 3.13 (3.13.5, 3.13.18): where struct _Py_DebugOffsets
- * has each word (Include/internal/pycore_debug_offsets.h), and what it leaves
- * out.
+ * offsets_3_13.c - CPython 3.13 (3.13.5, 3.13.18): where struct
+ * _Py_DebugOffsets has each word (Include/internal/pycore_debug_offsets.h), and
+ * the fields that it leaves out.
  */
 #include "recorder/cpython/offsets.h"
 

@@ -44,8 +44,8 @@ void rec_batch_reset(rec_batch *batch);
  * memory. */
 size_t rec_batch_add(rec_batch *batch, uint64_t address, size_t len);
 
-/* Read what was added and not yet read.  A piece that is not there does not
- * cost the others.  PR_OK, PR_NO_PROCESS or PR_DENIED. */
+/* Read the pieces that were added and not read so far.  A piece that is not
+ * there does not cost the others.  PR_OK, PR_NO_PROCESS or PR_DENIED. */
 pr_code rec_batch_read(rec_batch *batch, pr_err *err);
 
 /* The bytes of a piece; NULL if it is not there (or REC_NO_PIECE).  Valid

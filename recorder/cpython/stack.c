@@ -276,7 +276,7 @@ append_last(rec_walker *w, const rec_walk *walk, pr_err *err)
     while (at > 0 && last->v[at - 1].address != walk->anchor)
         at--;
     for (uint32_t i = 0; i < at; i++)
-        if (last->v[i].code == 0) /* synthetic: what is missing there? */
+        if (last->v[i].code == 0) /* synthetic: it may hide frames */
             return false;
     size_t n = w->n_raw;
     for (uint32_t i = at; i-- > 1;) {

@@ -154,7 +154,7 @@ thread_of(rec_threads_table *table, uint32_t interp_id, uint64_t tid)
 
 /* ---- threads that ended ---- */
 
-/* A thread with a count beyond 32 bits stays what it is. */
+/* A thread with a count beyond 32 bits is not packed. */
 static bool
 can_be_packed(const rec_thread *t)
 {

@@ -146,7 +146,7 @@ bool rec_threads_name(rec_threads_table *table, const rec_thread *thread,
 
 /* Words of all interpreters that change from tick to tick. */
 void rec_interps_add(rec_threads_table *table, rec_batch *batch);
-/* After the read.  False: they are not what was listed; list anew. */
+/* After the read.  False: they differ from the listed ones; list anew. */
 bool rec_interps_parse(rec_threads_table *table, const rec_batch *batch);
 
 /* The same for interpreter `i` alone, in a batch of its own. */

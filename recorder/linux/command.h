@@ -31,7 +31,7 @@ void rec_command_poll(rec_command *child);
 /* Pass a signal on, if it still lives. */
 void rec_command_signal(const rec_command *child, int signal);
 
-/* Close what is open; the command itself runs on. */
+/* Close its descriptors; the command itself runs on. */
 void rec_command_release(rec_command *child);
 
 #endif

@@ -377,7 +377,7 @@ close_proof(rec_unwinder *u, rec_read *r, uint32_t calls, bool *ret_proven,
     return code;
 }
 
-/* While it stands still, its GIL is in nobody else's hands. */
+/* While it stands still, no other thread has its GIL. */
 static void
 note_witness(rec_unwinder *u, const rec_thread *t, uint8_t status)
 {
