@@ -964,7 +964,7 @@ class Decoder:
         return profile
 
     def fill_segment(self, segment):
-        """Its records, then what else its checkpoint says; how many samples
+        """Its records, then the rest of its checkpoint; how many samples
         a fault in the records cost."""
         lost = 0
         if segment.whole:
