@@ -1,91 +1,26 @@
 /*
  * test_sched_state.c - the kernel's facts about a real thread.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "recorder/linux/sched_state.h"
-
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-typedef struct helper {
-    pthread_t thread;
-    sem_t ready, go;
-    pid_t tid;
-    int rounds;
-} helper;
-
-static void *
-run(void *argument)
-{
-    helper *h = argument;
-    h->tid = (pid_t)syscall(SYS_gettid);
-    for (int i = 0; i < h->rounds; i++) {
-        sem_post(&h->ready);
-        sem_wait(&h->go);
-    }
-    return NULL;
-}
-
-static void
-start(helper *h, int rounds)
-{
-    h->rounds = rounds;
-    sem_init(&h->ready, 0, 0);
-    sem_init(&h->go, 0, 0);
-    assert_int_equal(pthread_create(&h->thread, NULL, run, h), 0);
-    sem_wait(&h->ready);
-}
-
-static void
-finish(helper *h)
-{
-    sem_post(&h->go);
-    pthread_join(h->thread, NULL);
-    sem_destroy(&h->ready);
-    sem_destroy(&h->go);
-}
-
-/* After sem_post(&ready) it needs a moment to fall asleep. */
-static void
-wait_until_asleep(rec_sched *s, pid_t tid)
-{
-    bool ran;
-    do {
-        sched_yield();
-        assert_int_equal(rec_sched_ran(s, getpid(), tid, &ran),
-                         REC_SCHED_KNOWN);
-        assert_true(rec_sched_read(s, getpid(), tid));
-    } while (!s->asleep);
-}
+#include "sleeper.h"
 
 static void
 a_sleeper_did_not_run_until_it_is_woken(void **state)
 {
     (void)state;
-    helper h;
+    sleeper h;
     rec_sched s;
     bool ran;
-    start(&h, 2);
+    sleeper_start(&h, 2);
     rec_sched_init(&s, 1000);
-    wait_until_asleep(&s, h.tid);
+    sleeper_wait_until_asleep(&s, h.tid);
     assert_int_equal(rec_sched_ran(&s, getpid(), h.tid, &ran), REC_SCHED_KNOWN);
     assert_false(ran);
     assert_true(s.asleep);
-    sem_post(&h.go);
-    sem_wait(&h.ready);
+    sleeper_wake(&h);
     assert_int_equal(rec_sched_ran(&s, getpid(), h.tid, &ran), REC_SCHED_KNOWN);
     assert_true(ran);
     assert_false(s.asleep);
-    finish(&h);
+    sleeper_finish(&h);
     rec_sched_release(&s);
 }
 
@@ -108,11 +43,11 @@ static void
 a_thread_that_ended_is_gone(void **state)
 {
     (void)state;
-    helper h;
+    sleeper h;
     rec_sched s;
     bool ran = false;
-    start(&h, 1);
-    finish(&h);
+    sleeper_start(&h, 1);
+    sleeper_finish(&h);
     rec_sched_init(&s, 1000);
     assert_int_equal(rec_sched_ran(&s, getpid(), h.tid, &ran), REC_SCHED_GONE);
     assert_true(ran);
@@ -132,9 +67,9 @@ times_only_grow(void **state)
     pid_t tid = (pid_t)syscall(SYS_gettid);
     rec_sched_init(&s, 1000);
     assert_true(rec_sched_times_read(&s, getpid(), tid, &before));
-    helper h;
-    start(&h, 1);
-    finish(&h); /* joins: a switch away from the CPU, or none */
+    sleeper h;
+    sleeper_start(&h, 1);
+    sleeper_finish(&h); /* joins: a switch away from the CPU, or none */
     assert_true(rec_sched_times_read(&s, getpid(), tid, &after));
     assert_true(after.run_ns > 0 && after.run_ns >= before.run_ns);
     assert_true(after.wait_ns >= before.wait_ns);
