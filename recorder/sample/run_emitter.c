@@ -40,6 +40,8 @@ rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err)
     if (!pr_grow(&emitter->tick_us, &emitter->cap_ticks, emitter->n_ticks + 1,
                  sizeof *emitter->tick_us))
         return pr_no_memory(err);
+    if (time_us < emitter->sampled_us)
+        time_us = emitter->sampled_us;
     emitter->tick_us[emitter->n_ticks++] = time_us;
     return PR_OK;
 }
@@ -150,6 +152,8 @@ rec_emitter_sample(rec_emitter *emitter, rec_thread *t, uint64_t time_us,
     t->shared = t->stack.n;
     t->status = status;
     t->last_us = time_us;
+    if (time_us > emitter->sampled_us)
+        emitter->sampled_us = time_us;
     return PR_OK;
 }
 

@@ -15,7 +15,8 @@ typedef struct rec_emitter {
     rec_threads_table *table; /* where threads get their names */
     uint64_t *tick_us;        /* of the ticks since the last flush */
     size_t n_ticks, cap_ticks;
-    uint8_t *status; /* scratch: one status many times */
+    uint64_t sampled_us; /* the latest time of a stack that was read */
+    uint8_t *status;     /* scratch: one status many times */
     size_t cap_status;
     uint32_t *push; /* scratch */
     size_t cap_push;
@@ -29,7 +30,9 @@ void rec_emitter_init(rec_emitter *emitter, pr_sink *sink,
                       rec_threads_table *table);
 void rec_emitter_release(rec_emitter *emitter);
 
-/* Begin a tick; its samples without a read carry this time. */
+/* Begin a tick; its samples without a read carry this time, or that of the
+ * latest read if the tick was due before it: the times of a thread do not go
+ * back (sink.h, P3). */
 pr_code rec_emitter_tick(rec_emitter *emitter, uint64_t time_us, pr_err *err);
 
 /* One sample of a stack that was read at time_us: thread->stack, of which the
