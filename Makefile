@@ -114,6 +114,7 @@ $(SHARED): $(LIB_OBJ) $(MAP)
 shared: $(SHARED) ## build the shared libpyrec
 
 $(PROG): $(PROG_OBJ)
+	@mkdir -p $(@D)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
