@@ -146,6 +146,8 @@ static: $(B)/static/pyrec ## build/static/pyrec, which runs in any container
 # tests/unit/test_NAME.c becomes build/tests/test_NAME; what a test wants from
 # the linker besides goes into LINK_test_NAME.
 LINK_test_segment_search := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+LINK_test_prove := -Wl,--wrap=getrusage
+LINK_test_capture := -Wl,--wrap=getrusage
 LINK_test_writer := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
     -Wl,--wrap=strdup,--wrap=write
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
