@@ -22,6 +22,7 @@ LIMIT = "pyrec reads stacks that are deeper than CPython's limit"
 WHOLE = "pyrec keeps long names and line tables whole"
 ORDER = "CPython lists tasks from the newest on, pyrec by address"
 OWN = "the test starts CPython's own command line"
+LOAD = "its share of samples depends on the load: 99 % alone, 81 % under 19"
 
 # (module, shims, {name of a test that does not apply: reason})
 MODULES = [
@@ -47,6 +48,8 @@ MODULES = [
     ("test.test_gc_stats", "unwinder", {}),
     (SAMPLER + "test_modes", "unwinder,sampling", {}),
     (SAMPLER + "test_integration", "unwinder,sampling", {
+        "TestAsyncAwareProfilingIntegration."
+        "test_async_aware_running_sees_only_cpu_task": LOAD,
         "TestSampleProfilerErrorHandling.test_script_error_treatment": OWN,
     }),
     (SAMPLER + "test_advanced", "unwinder,sampling", {

@@ -312,7 +312,7 @@ def main():
         start()
     for name in program.beside:
         _thread.start_new_thread(program.space[name], ())
-    edges = [("<module>", None, "main", 0), ("main", None, "tell", 0)]
+    edges = [("<module>", None, "main", 0), ("main", None, "publish", 0)]
     portrait.publish(edges=edges + program.edges, roots=sorted(program.roots),
                   budget=program.budget)
     program.space[program.main]()
