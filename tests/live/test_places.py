@@ -6,6 +6,7 @@ In each the recorder must find the same program as anywhere."""
 import glob
 import json
 import os
+import shlex
 import shutil
 import struct
 import subprocess
@@ -153,7 +154,7 @@ class Embedded:
     """A program that loads libpython, or several, and runs one of them."""
 
     def __init__(self, python, libraries):
-        live.succeed(os.environ.get("CC", "cc"), "-o", "host",
+        live.succeed(*shlex.split(os.environ.get("CC", "cc")), "-o", "host",
                      os.path.join(TARGETS, "host.c"), "-ldl")
         found = live.succeed(
             python, "-c", "import sys, sysconfig; v = sysconfig.get_config_var;"

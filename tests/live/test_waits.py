@@ -186,6 +186,8 @@ def a_stopped_target_holds_no_recording_and_stays_stopped():
             os.kill(target.pid, signal.SIGSTOP)
             live.wait_until(lambda: state_of(target.pid) == "T", "it stops")
             ended(recorder(*options, "-p", target.pid, "-d", 0.3), "-d")
+            # a file that stood there would not show that signals are taken
+            os.unlink("run.bin")
             process = recorder(*options, "-p", target.pid)
             live.wait_until(lambda: live.size("run.bin") > 0, "it records")
             process.send_signal(signal.SIGINT)
