@@ -688,20 +688,20 @@ list_places(const q_groups *groups, int64_t least_n, place *places)
 }
 
 /* The groups to `out` in pre-order, parents renumbered; returns how many.
- * `todo` and `moved` have room for all: each group is there once. */
+ * `open` and `moved` have room for all: each group is there once. */
 static size_t
 write_in_order(const q_group *group, const place *places, size_t n,
-               uint32_t *todo, uint32_t *moved, q_group *out)
+               uint32_t *open, uint32_t *moved, q_group *out)
 {
-    size_t n_todo = 0, n_out = 0;
+    size_t n_open = 0, n_out = 0;
     uint32_t parent = PR_TABLE_NONE;
     for (;;) {
         for (size_t i = find_children(places, n, parent);
              i < n && places[i].parent == parent; i++)
-            todo[n_todo++] = places[i].group;
-        if (n_todo == 0)
+            open[n_open++] = places[i].group;
+        if (n_open == 0)
             return n_out;
-        parent = todo[--n_todo];
+        parent = open[--n_open];
         moved[parent] = (uint32_t)n_out;
         out[n_out] = group[parent];
         if (out[n_out].parent != PR_TABLE_NONE)
@@ -715,13 +715,13 @@ q_groups_order(q_groups *groups, int64_t least_n, pr_err *err)
 {
     size_t n = groups->len;
     place *places = calloc(n + 1, sizeof *places);
-    uint32_t *todo = calloc(2 * n + 2, sizeof *todo);
+    uint32_t *open = calloc(2 * n + 2, sizeof *open);
     q_group *out = calloc(n + 1, sizeof *out);
-    bool done = places && todo && out;
+    bool done = places && open && out;
     if (done) {
         size_t kept = list_places(groups, least_n, places);
-        groups->len = write_in_order(groups->group, places, kept, todo,
-                                     todo + n + 1, out);
+        groups->len = write_in_order(groups->group, places, kept, open,
+                                     open + n + 1, out);
         free(groups->group);
         groups->group = out;
         groups->cap = n + 1;
@@ -730,7 +730,7 @@ q_groups_order(q_groups *groups, int64_t least_n, pr_err *err)
         free(out);
     }
     free(places);
-    free(todo);
+    free(open);
     return done ? PR_OK : pr_no_memory(err);
 }
 

@@ -15,8 +15,6 @@
 #include <base/buffer.h>
 #include <base/quote.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,22 +26,6 @@ typedef struct page {
     conv_ranking ranking;
     pr_buffer text;
 } page;
-
-static void put(page *, const char *, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-put(page *p, const char *format, ...)
-{
-    char line[256];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (n > 0)
-        pr_buffer_append(&p->text, line,
-                         (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
-}
 
 /* At most TEXT_MAX bytes of it; a cut character is replaced, not kept. */
 static void
@@ -82,9 +64,9 @@ put_meta(page *p, const char *title, const char *key)
     pr_bytes value;
     if (!conv_model_meta(p->model, key, &value))
         return;
-    put(p, "| %s | ", title);
+    pr_buffer_printf(&p->text, "| %s | ", title);
     put_name(p, value);
-    put(p, " |\n");
+    pr_buffer_printf(&p->text, " |\n");
 }
 
 static uint64_t
@@ -105,28 +87,33 @@ put_facts(page *p)
 {
     const conv_model *m = p->model;
     const uint8_t *python = m->start.python;
-    put(p, "| profile | ");
+    pr_buffer_printf(&p->text, "| profile | ");
     put_name(
         p, conv_path_base((pr_bytes){p->job->source, strlen(p->job->source)}));
-    put(p, " |\n| --- | --- |\n");
+    pr_buffer_printf(&p->text, " |\n| --- | --- |\n");
     put_meta(p, "command", "command");
     put_meta(p, "commit", "label.commit");
     put_meta(p, "branch", "label.branch");
     if (python[0])
-        put(p, "| Python | %d.%d.%d |\n", python[0], python[1], python[2]);
-    put(p, "| duration | %.3f s |\n", (double)conv_model_end_us(m) / 1e6);
+        pr_buffer_printf(&p->text, "| Python | %d.%d.%d |\n", python[0],
+                         python[1], python[2]);
+    pr_buffer_printf(&p->text, "| duration | %.3f s |\n",
+                     (double)conv_model_end_us(m) / 1e6);
     if (m->n_processes > 1)
-        put(p, "| processes | %zu |\n", m->n_processes);
-    put(p,
-        "| samples | %" PRIu64 " of %zu threads, every %" PRIu64
-        " us, mode %s |\n",
-        m->samples, m->n_threads, m->start.interval_us,
-        conv_mode_name(m->start.mode));
-    put(p, "| time of all threads | %.3f s |\n", (double)m->weight_us / 1e6);
+        pr_buffer_printf(&p->text, "| processes | %zu |\n", m->n_processes);
+    pr_buffer_printf(&p->text,
+                     "| samples | %" PRIu64 " of %zu threads, every %" PRIu64
+                     " us, mode %s |\n",
+                     m->samples, m->n_threads, m->start.interval_us,
+                     conv_mode_name(m->start.mode));
+    pr_buffer_printf(&p->text, "| time of all threads | %.3f s |\n",
+                     (double)m->weight_us / 1e6);
     if (m->unobserved_us)
-        put(p, "| not observed | %.3f s |\n", (double)m->unobserved_us / 1e6);
+        pr_buffer_printf(&p->text, "| not observed | %.3f s |\n",
+                         (double)m->unobserved_us / 1e6);
     if (lost_samples(m))
-        put(p, "| samples lost | %" PRIu64 " |\n", lost_samples(m));
+        pr_buffer_printf(&p->text, "| samples lost | %" PRIu64 " |\n",
+                         lost_samples(m));
 }
 
 /* ---- tables ---- */
@@ -140,31 +127,33 @@ put_row(page *p, uint32_t unit)
     const conv_function *f = conv_model_function(m, unit);
     pr_bytes file = pr_strings_get(&m->strings, f->file);
     int32_t line = conv_model_line_of(m, unit);
-    put(p, "| %.3f s | %.1f %% | %.3f s | %.1f %% | ",
+    pr_buffer_printf(
+        &p->text, "| %.3f s | %.1f %% | %.3f s | %.1f %% | ",
         (double)self.weight_us / 1e6, percent(self.weight_us, m->weight_us),
         (double)total.weight_us / 1e6, percent(total.weight_us, m->weight_us));
     put_string(p, f->name);
-    put(p, " | ");
+    pr_buffer_printf(&p->text, " | ");
     if (conv_path_of(file) != CONV_PATH_SPECIAL) {
         put_name(p, conv_path_short(file));
         if (line > 0)
-            put(p, "\\:%" PRId32, line);
+            pr_buffer_printf(&p->text, "\\:%" PRId32, line);
     }
-    put(p, " |\n");
+    pr_buffer_printf(&p->text, " |\n");
 }
 
 static pr_code
 put_functions(page *p, const char *title, conv_rank_by by, pr_err *err)
 {
     pr_code rc = conv_ranking_sort(&p->ranking, by, err);
-    put(p,
-        "\n%s\n\n| self | | total | | function | file |\n"
-        "| ---: | ---: | ---: | ---: | --- | --- |\n",
-        title);
+    pr_buffer_printf(&p->text,
+                     "\n%s\n\n| self | | total | | function | file |\n"
+                     "| ---: | ---: | ---: | ---: | --- | --- |\n",
+                     title);
     for (size_t i = 0; i < p->ranking.n && i < ROWS; i++)
         put_row(p, p->ranking.unit[i]);
     if (p->ranking.n > ROWS)
-        put(p, "\n%zu functions more\n", p->ranking.n - ROWS);
+        pr_buffer_printf(&p->text, "\n%zu functions more\n",
+                         p->ranking.n - ROWS);
     return rc;
 }
 
@@ -174,10 +163,10 @@ put_thread(page *p, uint32_t id)
     const conv_thread *thread = &p->model->threads[id];
     pr_buffer name = {0};
     conv_label_owner(&name, PR_QUOTE_LINE, p->model, id, ", ");
-    put(p, "| ");
+    pr_buffer_printf(&p->text, "| ");
     put_name(p, (pr_bytes){name.at, name.len});
-    put(p, " | %" PRIu64 " | %.3f s |\n", thread->samples,
-        (double)thread->weight_us / 1e6);
+    pr_buffer_printf(&p->text, " | %" PRIu64 " | %.3f s |\n", thread->samples,
+                     (double)thread->weight_us / 1e6);
     p->text.changed += name.changed;
     pr_buffer_release(&name);
 }
@@ -188,15 +177,16 @@ put_threads(page *p)
     const conv_model *m = p->model;
     if (m->n_threads < 2)
         return;
-    put(p,
-        "\n<details><summary>%zu threads</summary>\n\n"
-        "| thread | samples | time |\n| --- | ---: | ---: |\n",
-        m->n_threads);
+    pr_buffer_printf(&p->text,
+                     "\n<details><summary>%zu threads</summary>\n\n"
+                     "| thread | samples | time |\n| --- | ---: | ---: |\n",
+                     m->n_threads);
     for (uint32_t i = 0; i < m->n_threads && i < THREADS; i++)
         put_thread(p, i);
     if (m->n_threads > THREADS)
-        put(p, "\n%zu threads more\n", m->n_threads - THREADS);
-    put(p, "\n</details>\n");
+        pr_buffer_printf(&p->text, "\n%zu threads more\n",
+                         m->n_threads - THREADS);
+    pr_buffer_printf(&p->text, "\n</details>\n");
 }
 
 static pr_code

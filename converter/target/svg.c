@@ -17,8 +17,6 @@
 #include <base/quote.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,22 +52,6 @@ typedef struct picture {
     uint64_t too_narrow; /* weight that is not drawn */
 } picture;
 
-static void put(pr_buffer *, const char *, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-put(pr_buffer *text, const char *format, ...)
-{
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (n > 0)
-        pr_buffer_append(text, line,
-                         (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
-}
-
 /* ---- one box ---- */
 
 /* Each kind of file has a hue, each name a shade of it. */
@@ -98,7 +80,7 @@ put_fill(picture *p, uint32_t function)
     pr_bytes name = pr_strings_get(&p->model->strings, f->name);
     pr_bytes file = pr_strings_get(&p->model->strings, f->file);
     unsigned shade = (unsigned)(pr_hash_bytes(name.at, name.len) % 16);
-    put(&p->body, "hsl(%s,%u%%)", hue_of(file), 62 + shade);
+    pr_buffer_printf(&p->body, "hsl(%s,%u%%)", hue_of(file), 62 + shade);
 }
 
 static double
@@ -127,9 +109,10 @@ put_letters(picture *p, pr_bytes name, double x, double y, double width)
             do
                 n--;
             while (n && ((unsigned char)name.at[n] & 0xc0) == 0x80);
-    put(&p->body, "<text x=\"%.1f\" y=\"%.1f\">", x + 2, y + ROW - 5);
+    pr_buffer_printf(&p->body, "<text x=\"%.1f\" y=\"%.1f\">", x + 2,
+                     y + ROW - 5);
     pr_quote_xml(&p->body, name.at, n);
-    put(&p->body, cut ? "..</text>" : "</text>");
+    pr_buffer_printf(&p->body, cut ? "..</text>" : "</text>");
 }
 
 static void
@@ -137,14 +120,16 @@ begin_box(picture *p, pr_bytes title, uint64_t weight)
 {
     pr_buffer_puts(&p->body, "<g><title>");
     pr_quote_xml(&p->body, title.at, title.len);
-    put(&p->body, "\n%.3f s, %.2f %%</title>", (double)weight / 1e6,
-        100.0 * (double)weight / (double)p->whole);
+    pr_buffer_printf(&p->body, "\n%.3f s, %.2f %%</title>",
+                     (double)weight / 1e6,
+                     100.0 * (double)weight / (double)p->whole);
 }
 
 static void
 put_rect(picture *p, double x, double y, double width)
 {
-    put(&p->body,
+    pr_buffer_printf(
+        &p->body,
         "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"", x,
         y, width, ROW - 1);
 }
@@ -334,20 +319,22 @@ put_heading(picture *p, pr_buffer *head)
 {
     pr_bytes source = {p->job->source, strlen(p->job->source)};
     source = conv_path_base(source);
-    put(head, "<text x=\"%d\" y=\"20\" font-size=\"15\">", MARGIN);
+    pr_buffer_printf(head, "<text x=\"%d\" y=\"20\" font-size=\"15\">", MARGIN);
     pr_quote_xml(head, source.at, source.len);
-    put(head,
-        "</text>\n<text x=\"%d\" y=\"38\">%" PRIu64
-        " samples, %.3f s of all threads",
-        MARGIN, p->model->samples, (double)p->model->weight_us / 1e6);
+    pr_buffer_printf(head,
+                     "</text>\n<text x=\"%d\" y=\"38\">%" PRIu64
+                     " samples, %.3f s of all threads",
+                     MARGIN, p->model->samples,
+                     (double)p->model->weight_us / 1e6);
     if (p->model->unobserved_us)
-        put(head, "; %.3f s were not observed",
-            (double)p->model->unobserved_us / 1e6);
+        pr_buffer_printf(head, "; %.3f s were not observed",
+                         (double)p->model->unobserved_us / 1e6);
     if (p->too_narrow)
-        put(head, "; frames narrower than %.1f pixels are not drawn",
-            NARROWEST);
+        pr_buffer_printf(head,
+                         "; frames narrower than %.1f pixels are not drawn",
+                         NARROWEST);
     if (p->too_deep)
-        put(head, "; nor are those deeper than %d", ROWS_MAX);
+        pr_buffer_printf(head, "; nor are those deeper than %d", ROWS_MAX);
     pr_buffer_puts(head, "</text>\n");
 }
 
@@ -356,7 +343,8 @@ put_document(picture *p)
 {
     pr_buffer head = {0};
     int height = HEAD + (int)p->rows * ROW + MARGIN;
-    put(&head,
+    pr_buffer_printf(
+        &head,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
         "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
