@@ -4,14 +4,11 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 
 import live
+from growing import decoder, opened, wait_for_segments
 from live import expect
-
-sys.path.insert(0, os.path.join(live.SOURCE, "tests", "interop"))
-import decoder
 
 INTERVAL_US = 2000000  # by the samples' clock: the longest span of a segment
 KILLS = int(os.environ.get("PYREC_TEST_KILLS", 40))
@@ -26,14 +23,6 @@ def start(target, output, *options):
         stderr=subprocess.PIPE, text=True)
 
 
-def wait_for_segments(path, n):
-    """Until the file has grown n times."""
-    for i in range(n):
-        before = live.size(path)
-        live.wait_until(lambda: live.size(path) > before,
-                        "%s grows for the %d. time" % (path, i + 1))
-
-
 def not_stopped(pid):
     with open("/proc/%d/status" % pid) as file:
         state = [line for line in file if line.startswith("State:")][0]
@@ -43,7 +32,7 @@ def not_stopped(pid):
 def ends_cleanly(number):
     with live.Target(live.ANY_PYTHON, "plain.py") as target:
         recorder = start(target, "run.bin")
-        wait_for_segments("run.bin", 2)
+        wait_for_segments("run.bin", 1)
         recorder.send_signal(number)
         _, stderr = recorder.communicate(timeout=live.PATIENCE)
         expect(recorder.returncode == 0, "status %d: %s", recorder.returncode,
@@ -81,9 +70,9 @@ def a_target_that_exits_is_the_normal_end(python):
     expect(samples == live.header_samples("run.bin") > 0, "%d samples", samples)
 
 
-def spans_of(data):
-    """First and last time of each whole segment, by a second decoder."""
-    reader = decoder.Decoder(data, "<" if data.startswith(b"HCAT") else ">")
+def spans_of(path):
+    """First and last time of each whole segment, by the second decoder."""
+    reader = opened(path)
     reader.decode()
     return [(segment.first, segment.last) for segment in reader.segments]
 
@@ -98,7 +87,7 @@ def expect_all_that_was_written(path):
                      "-f")
     expect(live.one_line(done.stderr), "%s: not one line: %s", path,
            done.stderr)
-    spans = spans_of(data)
+    spans = spans_of(path)
     if not spans:
         expect(done.returncode == 1 and not os.path.exists(path + ".db"),
                "%s: status %d: %s", path, done.returncode, done.stderr)
@@ -117,12 +106,12 @@ def expect_all_that_was_written(path):
 def a_killed_recording_loses_only_its_open_segment(python):
     with live.Target(python, "plain.py") as target:
         recorder = start(target, "run.bin")
-        wait_for_segments("run.bin", 3)
+        wait_for_segments("run.bin", 2)
         recorder.kill()
         recorder.communicate()
         expect(not_stopped(target.pid), "the target is stopped")
     found = expect_all_that_was_written("run.bin")
-    expect(found >= 2, "%d segments after three writes", found)
+    expect(found >= 2, "%d segments after two whole ones", found)
 
 
 class Victim:

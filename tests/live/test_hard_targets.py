@@ -3,6 +3,7 @@
 import re
 import subprocess
 
+import growing
 import live
 from live import expect
 
@@ -98,13 +99,12 @@ def an_exec_is_noticed_marked_and_recorded_on(python):
         recorder = subprocess.Popen(
             [live.PYREC, "-p", str(target.pid), "-o", "run.bin"],
             stderr=subprocess.PIPE, text=True)
-        live.wait_until(lambda: live.size("run.bin") > 64, "the first segment")
+        growing.wait_for_name("run.bin", b"before")
         target.process.stdin.write(b"now\n")
         target.process.stdin.flush()
         again = target.read_portrait("exec.py")
         expect(again["again"] and again["pid"] == target.pid, "not itself")
-        before = live.size("run.bin")
-        live.wait_until(lambda: live.size("run.bin") > before + 1, "a segment more")
+        growing.wait_for_name("run.bin", b"after")
         recorder.terminate()
         _, stderr = recorder.communicate(timeout=live.PATIENCE)
     expect(recorder.returncode == 0, "status %d: %s", recorder.returncode,

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import growing
 import live
 from live import expect
 
@@ -24,10 +25,7 @@ class Recording:
         self.process = subprocess.Popen(
             [live.PYREC, "-p", str(target.pid), "-o", "run.bin"],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        before = live.size("run.bin")
-        live.wait_until(lambda: live.size("run.bin") > before, "it begins")
-        size = live.size("run.bin")
-        live.wait_until(lambda: live.size("run.bin") > size, "it has samples")
+        growing.wait_for_segments("run.bin", 1)
 
     def naps(self):
         """How often the threads of the recorder have slept, taken together."""
