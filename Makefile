@@ -258,12 +258,13 @@ define bench
 	sh tests/setup/packages.sh build check
 	$(SUBMAKE) all bench-programs
 	sh tests/setup/interpreters.sh $(1) $(B)/interpreters.env
+	sh tests/setup/austin.sh $(B)/interpreters.env
 	rm -f $(B)/bench.rows
 	-PYREC_BENCH_JSON=$(abspath $(B)/bench.rows) $(2) $(RUN) --serial --show $(3)
 	$(PYTHON3) tests/bench/table.py $(B)/bench.rows $(B)/bench.json
 endef
 .PHONY: bench bench-quick
-bench: ## speed and size against CPython 3.15 in the same run: table and JSON
+bench: ## speed and size against CPython 3.15 and austin in the same run: table and JSON
 	$(call bench,--free-threaded,,bench)
 bench-quick: ## the same in three minutes: the recorder and the converter
 	$(call bench,,PYREC_BENCH_QUICK=1 PYREC_BENCH_ROUNDS=2,bench-quick)

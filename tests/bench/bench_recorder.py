@@ -1,5 +1,5 @@
-"""The recorder's cost against stock CPython 3.15 on the same target, and what
-both cost the target."""
+"""The recorder's cost against CPython 3.15's profiler and against austin on the
+same target, and its cost to the target."""
 
 import struct
 
@@ -35,6 +35,27 @@ def kept_speed(target, *options):
 
 def main():
     measure.need_stock()
+    against_stock()
+    against_austin()
+
+
+# austin 3.7 reads CPython up to 3.13; of the interpreters that Debian has, 3.11
+# runs without a dynamic linker of its own, where austin does not find it.
+def against_austin():
+    python = live.PYTHONS["3.11"]
+    if not measure.AUSTIN or not python:
+        print("ok comparison with austin # SKIP no austin, or no CPython 3.11")
+        return
+    with live.Target(python, "work.py", "rounds", DEPTH,
+                     seconds=600) as target:
+        measure.compare(
+            "processor time of a sample, auto, 1000 Hz, 3.11", "us",
+            lambda: measure.cost_of_a_sample(measure.ours, target, 1000),
+            lambda: measure.cost_of_a_sample(measure.austin, target, 1000), 1,
+            "austin")
+
+
+def against_stock():
     with live.Target(live.PYTHONS["3.15"], "work.py", "rounds", DEPTH,
                      seconds=600) as target:
         for rate, limits in RATES[:1] if measure.QUICK else RATES:

@@ -1,8 +1,9 @@
-"""What the benchmarks share: processor time, ratios to CPython 3.15, and how
-they are printed.
+"""What the benchmarks share: processor time, ratios to a peer, and how they are
+printed.
 
-A row alternates between us and CPython, PYREC_BENCH_ROUNDS times (5), and its
-value is the median of the ratios of the rounds.  While it runs, other programs
+The peer is CPython 3.15's profiler or austin.  A row alternates between us and
+the peer, PYREC_BENCH_ROUNDS times (5), and its value is the median of the
+ratios of the rounds.  While it runs, other programs
 may use a little of the processors; when they use more, the row is skipped: it
 is not a measurement.  Each row is one line of TAP, and one of JSON in the file that
 PYREC_BENCH_JSON names.
@@ -11,6 +12,7 @@ PYREC_BENCH_JSON names.
 import glob
 import json
 import os
+import re
 import resource
 import statistics
 import sys
@@ -23,6 +25,7 @@ SHORT, LONG = 1, 6  # seconds; the difference is without start and end
 ROUNDS = int(os.environ.get("PYREC_BENCH_ROUNDS", 5))
 QUICK = bool(os.environ.get("PYREC_BENCH_QUICK"))
 OTHERS_AT_MOST = 0.05  # of all processors
+AUSTIN = os.environ.get("PYREC_AUSTIN")
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -81,10 +84,11 @@ def report(good, text, others, **facts):
 
 
 class Row:
-    """Our cost as a part of CPython's, round by round."""
+    """Our cost as a part of the peer's, round by round."""
 
-    def __init__(self, what, unit, at_most):
+    def __init__(self, what, unit, at_most, peer="stock"):
         self.what, self.unit, self.at_most = what, unit, at_most
+        self.peer = peer
         self.ours, self.theirs, self.others = [], [], []
 
     def add(self, ours, theirs):
@@ -98,18 +102,19 @@ class Row:
         ratios = [a / b for a, b in zip(self.ours, self.theirs)]
         middle = statistics.median(ratios)
         report(middle <= self.at_most,
-               "%s: ratio %.3f (%.3f to %.3f, at most %.3g), %.3g %s, stock"
+               "%s: ratio %.3f (%.3f to %.3f, at most %.3g), %.3g %s, %s"
                " %.3g" % (self.what, middle, min(ratios), max(ratios),
                           self.at_most, statistics.median(self.ours),
-                          self.unit, statistics.median(self.theirs)),
+                          self.unit, self.peer,
+                          statistics.median(self.theirs)),
                statistics.median(self.others), what=self.what, unit=self.unit,
-               at_most=self.at_most, ratios=ratios, ours=self.ours,
+               peer=self.peer, at_most=self.at_most, ratios=ratios, ours=self.ours,
                theirs=self.theirs)
 
 
-def compare(what, unit, ours, theirs, at_most, rounds=ROUNDS):
-    row = Row(what, unit, at_most)
-    for _ in range(rounds):
+def compare(what, unit, ours, theirs, at_most, peer="stock"):
+    row = Row(what, unit, at_most, peer)
+    for _ in range(ROUNDS):
         row.add(ours, theirs)
     row.end()
 
@@ -133,27 +138,34 @@ def cpu_seconds(run):
             before.ru_utime - before.ru_stime)
 
 
+# A recording by each program; the result is the number of samples.
+
 def ours(target, rate, seconds, *options):
     live.record(target, "ours.bin", "-r", rate, "-f", "-q", *options,
                 seconds=seconds)
-    return "ours.bin"
+    return live.header_samples("ours.bin")
 
 
 def stock(target, rate, seconds, *options):
     live.succeed(live.STOCK, "-m", "profiling.sampling", "attach", "--binary",
                  "-o", "stock.bin", "-r", rate, "-d", seconds, *options,
                  target.pid)
-    return "stock.bin"
+    return live.header_samples("stock.bin")
 
 
-def cost_of_a_sample(record, *arguments):
-    """Microseconds of processor time per sample that is in the file."""
+def austin(target, rate, seconds):
+    said = live.succeed(AUSTIN, "--binary", "-i", 1000000 // rate, "-x", seconds,
+                        "-o", "austin.mojo", "-p", target.pid).stderr
+    return int(re.search(r"Error rate.*?/([0-9]+)", said).group(1))
+
+
+def cost_of_a_sample(record, target, rate, *options):
+    """Microseconds of processor time per sample that was taken."""
     spent = []
     samples = []
     for seconds in SHORT, LONG:
-        spent.append(cpu_seconds(
-            lambda: samples.append(live.header_samples(
-                record(*arguments[:2], seconds, *arguments[2:])))))
+        spent.append(cpu_seconds(lambda: samples.append(
+            record(target, rate, seconds, *options))))
     return 1e6 * (spent[1] - spent[0]) / (samples[1] - samples[0])
 
 

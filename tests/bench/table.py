@@ -33,9 +33,10 @@ def commit():
 def line(row):
     if "ratios" in row:
         ratios = row["ratios"]
-        return "%6.3f  %6.3f to %6.3f  at most %-5.3g  %s" % (
+        return "%6.3f  %6.3f to %6.3f  at most %-5.3g  %s: %.3g %s, %s %.3g" % (
             statistics.median(ratios), min(ratios), max(ratios),
-            row["at_most"], row["what"])
+            row["at_most"], row["what"], statistics.median(row["ours"]),
+            row["unit"], row["peer"], statistics.median(row["theirs"]))
     bound = ("at most %g" % row["most"] if "most" in row
              else "at least %g" % row["least"])
     return "%6.4g  %16s  %-12s  %s" % (row["value"], "", bound, row["what"])
@@ -58,7 +59,7 @@ def main():
     print("%s, commit %s" % (run["time"], run["commit"]))
     print("%s, %d processors, Linux %s, load %.1f" % (
         run["processor"], run["processors"], run["kernel"], run["load"][0]))
-    print("ratio to CPython 3.15 in the same run: median, least to most")
+    print("ratio to the peer in the same run: median, least to most")
     for row in rows:
         print(line(row), "(not a measurement)" if row["others"] > LOADED else "")
     if loaded:

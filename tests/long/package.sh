@@ -17,6 +17,10 @@ for need in mmdebstrap git; do
     }
 done
 
+# What the package says that its build needs.
+needs=$(sed -n '/^Build-Depends:/,/^[A-TV-Z]/{/^Build-Depends:\|^ /p}' \
+    "$SRC/.debian/control" | sed 's/^Build-Depends://; s/([^)]*)//g; s/:any//g; s/-compat//' |
+    tr ',\n' '  ')
 version=$(sed -n 's/.*PYREC_VERSION "\(.*\)"/\1/p' "$SRC/include/pyrec/version.h")
 mirror=$(apt_mirror)
 
@@ -34,16 +38,19 @@ try_suite() {
     root=$PWD/$suite
     mmdebstrap --mode=root --variant=apt \
         --aptopt='Acquire::Check-Valid-Until "false"' --include="build-essential
-        debhelper libelf-dev libsqlite3-dev libxxhash-dev libzstd-dev python3
-        scdoc zlib1g-dev git lintian pkg-config" "$suite" "$root" "$mirror" \
+        $needs git lintian pkg-config" "$suite" "$root" "$mirror" \
         >"$suite.log" 2>&1 || {
         tail -n 5 "$suite.log"
         result 1 "a root of $suite"
         return
     }
     git clone -q "$SRC" "$root/src"
-    in_root 'cd /src && make deb && cp -R build/deb /first' >>"$suite.log" 2>&1
-    result $? "$suite: make deb builds"
+    in_root 'cd /src && make deb && cp -R build/deb /first' >>"$suite.log" 2>&1 || {
+        tail -n 20 "$suite.log"
+        result 1 "$suite: make deb builds"
+        return
+    }
+    result 0 "$suite: make deb builds"
     in_root 'cd /first && lintian --allow-root --fail-on error,warning *.changes'
     result $? "$suite: lintian finds no error and no warning"
     in_root 'find / -xdev -path /src -prune -o -print | sort >/src/before
