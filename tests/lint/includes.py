@@ -34,6 +34,7 @@ ROOMS = {
     "recorder": ["recorder/sample", "recorder/cpython", "recorder/linux",
                  "include/base",
                  PUBLIC + ":error profile sink unwinder writer version"],
+    "converter/compare": [PUBLIC + ":error compare"],
     "converter/encode": ["include/base", PUBLIC + ":error convert"],
     "converter/model": ["converter/encode", "include/base",
                         PUBLIC + ":error profile sink reader convert"],
@@ -45,12 +46,12 @@ ROOMS = {
                          "include/base",
                          PUBLIC + ":error profile convert schema"],
     "converter/page": ["converter/model", "converter/encode", "include/base",
-                       PUBLIC + ":error profile convert"],
+                       PUBLIC + ":error profile convert compare"],
     "converter/target": ["converter/page", "converter/tables",
                          "converter/model",
                          "converter/encode", "converter/input", "include/base",
                          PUBLIC + ":error profile sink reader writer convert"
-                         " schema version"],
+                         " schema compare version"],
     "converter/job": ["converter/target", "converter/tables",
                       "converter/filter", "converter/model",
                       "converter/encode", "converter/input", "include/base",
@@ -59,7 +60,8 @@ ROOMS = {
                   PUBLIC + ":error reader convert version"],
     "query/live": ["include/base", PUBLIC + ":error"],
     "query/talk": ["include/base"],
-    "query": ["query/live", "query/talk", "include/base", PUBLIC + ":error schema query convert version"],
+    "query": ["query/live", "query/talk", "include/base",
+              PUBLIC + ":error schema query convert compare version"],
 }
 PARTS = ("include", "format", "recorder", "converter", "query")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]')

@@ -1,0 +1,119 @@
+/*
+ * noise.c - spec/compare.md, 3.3: a variance from few runs is itself
+ * uncertain, so each function's own is mixed with what functions of its number
+ * of samples have (Smyth, 2004, "Linear models and empirical Bayes methods").
+ */
+#include "converter/compare/noise.h"
+
+#include "converter/compare/sample_moments.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    MANY = 50, /* samples of a function whose variance shows that of runs */
+    SOME = 20, /* samples of a function whose variance is worth counting */
+    PRIOR_DF = 4
+};
+
+static const double LEAST_BETWEEN = 1e-4;   /* sd of 1 % between runs */
+static const double ASSUMED_BETWEEN = 0.01; /* sd of 10 %: one run a side */
+
+/* The variance that the count of samples alone makes. */
+static double
+counting(const conv_logs *logs, size_t f)
+{
+    return 1 / fmax(logs->count[f], 1);
+}
+
+/* Of one run, pooled over both sides. */
+static double
+pooled(const conv_sides *sides, const double *y, double df)
+{
+    return (conv_squares(y, sides->n_base) +
+            conv_squares(y + sides->n_base, sides->n_new)) /
+           df;
+}
+
+/* The variance between runs beyond that of counting: the median function's. */
+static double
+between_runs(const conv_logs *logs, const double *own, double *room)
+{
+    size_t n = 0;
+    for (size_t f = 0; f < logs->n_functions; f++)
+        if (logs->count[f] >= MANY)
+            room[n++] = own[f] - counting(logs, f);
+    return n ? fmax(conv_median(room, n), LEAST_BETWEEN) : ASSUMED_BETWEEN;
+}
+
+/* How much larger than expected the variances are in fact.  The median of
+ * chi-squared is near df (1 - 2 / (9 df))^3 (Wilson and Hilferty, 1931). */
+static double
+excess(const conv_logs *logs, const double *own, double between, double df,
+       double *room)
+{
+    size_t n = 0;
+    for (size_t f = 0; f < logs->n_functions; f++)
+        if (logs->count[f] >= SOME)
+            room[n++] = own[f] / (counting(logs, f) + between);
+    if (!n)
+        return 1;
+    double median = conv_median(room, n);
+    return median > 0 ? median / pow(1 - 2 / (9 * df), 3) : 1;
+}
+
+static void
+moderate(const conv_logs *logs, double df, double *variance, double *room)
+{
+    double between = between_runs(logs, variance, room);
+    double u0 = excess(logs, variance, between, df, room);
+    for (size_t f = 0; f < logs->n_functions; f++) {
+        double own = variance[f];
+        double prior = u0 * (counting(logs, f) + between);
+        variance[f] =
+            fmax(own, (PRIOR_DF * prior + df * own) / (PRIOR_DF + df));
+    }
+}
+
+/* One run a side: counting on both sides, and runs as they usually vary. */
+static void
+assume(const conv_sides *sides, const conv_logs *logs, double *variance)
+{
+    for (size_t f = 0; f < logs->n_functions; f++) {
+        double now = fmax((double)sides->function[2 * f + 1].n, 1);
+        variance[f] = ASSUMED_BETWEEN + (counting(logs, f) + 1 / now) / 2;
+    }
+}
+
+pr_code
+conv_noise_estimate(const conv_sides *sides, const conv_logs *logs,
+                    conv_noise *ret, pr_err *err)
+{
+    size_t freedom = sides->n_base + sides->n_new - 2;
+    conv_noise noise = {calloc(logs->n_functions + 1, sizeof(double)),
+                        INFINITY};
+    double *room = calloc(logs->n_functions + 1, sizeof *room);
+    if (!noise.variance || !room) {
+        free(room);
+        conv_noise_release(&noise);
+        return pr_no_memory(err);
+    }
+    if (freedom) {
+        for (size_t f = 0; f < logs->n_functions; f++)
+            noise.variance[f] =
+                pooled(sides, logs->scaled + f * logs->n_runs, (double)freedom);
+        moderate(logs, (double)freedom, noise.variance, room);
+        noise.df = (double)freedom + PRIOR_DF;
+    } else
+        assume(sides, logs, noise.variance);
+    free(room);
+    *ret = noise;
+    return PR_OK;
+}
+
+void
+conv_noise_release(conv_noise *noise)
+{
+    free(noise->variance);
+    *noise = (conv_noise){0};
+}

@@ -1,0 +1,120 @@
+/*
+ * compare.h - which functions of two groups of runs differ, how much, and how
+ * surely (spec/compare.md has the method, its formulas and their error rates).
+ *
+ * Mathematics alone: nothing here reads a file or prints.  Every function may
+ * run in several threads at once.
+ */
+#ifndef PYREC_COMPARE_H
+#define PYREC_COMPARE_H
+
+#include <pyrec/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What one function, or a whole run, had of one run. */
+typedef struct conv_measure {
+    int64_t n;  /* samples */
+    int64_t us; /* the time that they stand for */
+} conv_measure;
+
+/* Two sides of runs.  A run is one recording of the same work; the columns of
+ * the base side come first.  All arrays are the caller's. */
+typedef struct conv_sides {
+    size_t n_base, n_new; /* runs; at least one each */
+    size_t n_functions;
+    const conv_measure *function; /* [n_functions][n_base + n_new] */
+    const conv_measure *whole;    /* [n_base + n_new]: all samples of the run */
+    const double
+        *work; /* [n_base + n_new]: units of work that the run did, each
+                         * above 0; NULL: all did the same */
+} conv_sides;
+
+/* The scale on which a function's seconds are compared. */
+typedef enum conv_scale {
+    CONV_SCALE_CENTRED = 0, /* without the factor common to the run's functions:
+                             * that of the machine's speed and load */
+    CONV_SCALE_SECONDS,     /* as they are */
+    CONV_SCALE_SHARE        /* as a share of the run */
+} conv_scale;
+
+typedef struct conv_compare_opts {
+    size_t size; /* sizeof(conv_compare_opts) */
+    conv_scale scale;
+    double alpha;        /* chance of one false mark or more a comparison */
+    double least_effect; /* 0.05: a change of at most 5 % is never marked */
+    double least_share;  /* 0.005: only functions with 0.5 % of a side are
+                          * tested */
+    double same_within;  /* 0.10: "same" needs an interval within 10 % */
+} conv_compare_opts;
+
+#define CONV_COMPARE_OPTS_INIT                                                 \
+    {                                                                          \
+        sizeof(conv_compare_opts), CONV_SCALE_CENTRED, 0.05, 0.05, 0.005, 0.10 \
+    }
+
+typedef enum conv_verdict {
+    CONV_CANNOT_TELL = 0, /* the interval holds 1 and is wide */
+    CONV_SAME,            /* within conv_change.within */
+    CONV_WORSE,
+    CONV_BETTER,
+    CONV_NEW, /* no sample in the base, and enough in the new side */
+    CONV_GONE
+} conv_verdict;
+
+/* Why seconds or shares moved although the verdict is not worse or better. */
+typedef enum conv_cause {
+    CONV_CAUSE_NONE = 0,
+    CONV_CAUSE_ALL,  /* its seconds moved as those of all functions did */
+    CONV_CAUSE_SHARE /* only its share moved, because others grew or shrank */
+} conv_cause;
+
+/* The comparison of one function.  Ratios are new / base; NAN: unknown. */
+typedef struct conv_change {
+    conv_measure base, now;       /* sums over the side's runs */
+    double base_us, new_us;       /* mean of a run, or of a unit of work */
+    double base_share, new_share; /* mean over the side's runs, 0 to 1 */
+    double raw;                   /* ratio of the geometric means of seconds */
+    double ratio, low, high;      /* on the scale, with its 95 % interval */
+    double sd;         /* between runs, of the natural logarithm, as tested */
+    double p;          /* two-sided, of this function alone */
+    double adjusted;   /* p after Holm's correction; NAN: not tested */
+    double detectable; /* 0.2: a change of 20 % would be marked 8 times of 10 */
+    double within;     /* CONV_SAME: the interval lies within this of 1 */
+    conv_verdict verdict;
+    conv_cause cause;
+    int two_modes; /* 1: the runs of one side form two groups that lie apart */
+} conv_change;
+
+/* The comparison as a whole. */
+typedef struct conv_comparison {
+    conv_scale scale; /* CONV_SCALE_SECONDS in place of CONV_SCALE_CENTRED if
+                       * there are too few functions for a centre */
+    double factor;    /* common to all functions, new / base */
+    double factor_low, factor_high; /* its 95 % interval */
+    double factor_p;                /* two-sided; NAN with one run a side */
+    double base_us, new_us;         /* of a run, or of a unit of work: mean, all
+                             * functions */
+    size_t n_tested;
+    size_t n_marked;   /* of them: worse or better */
+    size_t n_suspects; /* of them: p < 0.05 alone, and slower by more than the
+                        * least effect: reason to record more runs */
+    int confirmed;     /* 0: a side has fewer than three runs, and a mark is a
+                        * hint alone */
+} conv_comparison;
+
+/* Compare; ret_change[n_functions] is the caller's.  PR_USAGE for a side
+ * without runs or a negative number; PR_NOMEM.  Nothing is set on failure. */
+pr_code conv_compare(const conv_sides *sides, const conv_compare_opts *opts,
+                     conv_change *ret_change, conv_comparison *ret,
+                     pr_err *err);
+
+/* "worse", "better", "same", "cannot tell", "new", "gone"; static. */
+const char *conv_verdict_name(conv_verdict verdict);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,404 @@
+/*
+ * test_compare.c - the statistics of comparisons.  The expected numbers are
+ * those of tables or of hand; tests/peers/test_statistics.py compares with an
+ * independent library.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "converter/compare/distribution.h"
+#include "converter/compare/sample_moments.h"
+
+#include <math.h>
+#include <pyrec/compare.h>
+
+static void
+assert_near(double value, double expected, double relative)
+{
+    if (fabs(value - expected) > relative * fabs(expected))
+        fail_msg("%.15g is not near %.15g", value, expected);
+}
+
+/* Two-sided critical values of Student's t, as tables have them. */
+static void
+tails_of_t_are_those_of_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        double df, p, t;
+    } table[] = {{1, .5, 1},
+                 {1, .05, 12.7062047361747},
+                 {2, .05, 4.30265272974946},
+                 {5, .05, 2.57058183563631},
+                 {8, .01, 3.35538733133319},
+                 {12, .001, 4.31779128360619},
+                 {30, .05, 2.04227245630124},
+                 {INFINITY, .05, 1.95996398454005},
+                 {INFINITY, .001, 3.29052673149190}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_near(conv_t_two_tails(table[i].t, table[i].df), table[i].p,
+                    1e-11);
+        assert_near(conv_t_two_tails(-table[i].t, table[i].df), table[i].p,
+                    1e-11);
+        assert_near(conv_t_quantile(table[i].p / 2, table[i].df), table[i].t,
+                    1e-11);
+    }
+    /* one degree of freedom is Cauchy's: 2 atan(1 / t) / pi */
+    assert_near(conv_t_two_tails(1e100, 1), 2 / 3.14159265358979324 * 1e-100,
+                1e-10);
+    assert_true(conv_t_two_tails(0, 7) == 1);
+    assert_true(conv_t_two_tails(INFINITY, 7) == 0);
+    assert_true(isnan(conv_t_two_tails(NAN, 7)));
+}
+
+static void
+a_median_is_the_middle(void **state)
+{
+    (void)state;
+    double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2}, one[] = {5};
+    assert_true(conv_median(odd, 3) == 2);
+    assert_true(conv_median(even, 4) == 2.5);
+    assert_true(conv_median(one, 1) == 5);
+    double far[] = {1e9 + 1, 1e9 + 2, 1e9 + 3};
+    assert_true(conv_squares(far, 3) == 2);
+}
+
+/* ---- made profiles ---- */
+
+enum { MOST_FUNCTIONS = 40, MOST_RUNS = 20 };
+
+/* Runs of one program: functions from 4 s down, a factor common to each run,
+ * and noise of its own for each function and run. */
+typedef struct made {
+    conv_measure function[MOST_FUNCTIONS * MOST_RUNS];
+    conv_measure whole[MOST_RUNS];
+    conv_sides sides;
+    uint64_t seed;
+} made;
+
+static double
+uniform(made *m)
+{
+    m->seed = m->seed * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(m->seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double
+normal(made *m)
+{
+    double radius = sqrt(-2 * log(uniform(m)));
+    return radius * cos(6.28318530717958648 * uniform(m));
+}
+
+static void
+sum_up(made *m)
+{
+    size_t runs = m->sides.n_base + m->sides.n_new;
+    memset(m->whole, 0, sizeof m->whole);
+    for (size_t i = 0; i < m->sides.n_functions * runs; i++) {
+        m->whole[i % runs].n += m->function[i].n;
+        m->whole[i % runs].us += m->function[i].us;
+    }
+}
+
+static void
+set(made *m, size_t function, size_t run, double us)
+{
+    m->function[function * (m->sides.n_base + m->sides.n_new) + run] =
+        (conv_measure){(int64_t)(us / 1000 + 0.5),
+                       (int64_t)(us / 1000 + 0.5) * 1000};
+}
+
+static void
+make(made *m, uint64_t seed, size_t base, size_t now, size_t functions,
+     double common, double own)
+{
+    *m = (made){.seed = seed};
+    m->sides = (conv_sides){.n_base = base,
+                            .n_new = now,
+                            .n_functions = functions,
+                            .function = m->function,
+                            .whole = m->whole};
+    for (size_t r = 0; r < base + now; r++) {
+        double factor = exp(common * normal(m));
+        for (size_t f = 0; f < functions; f++)
+            set(m, f, r,
+                4e6 * pow(0.8, (double)f) * factor * exp(own * normal(m)));
+    }
+    sum_up(m);
+}
+
+static void
+slow_down(made *m, size_t function, double by)
+{
+    size_t runs = m->sides.n_base + m->sides.n_new;
+    for (size_t r = m->sides.n_base; r < runs; r++)
+        set(m, function, r, (double)m->function[function * runs + r].us * by);
+    sum_up(m);
+}
+
+static conv_change change[MOST_FUNCTIONS];
+
+static conv_comparison
+compare(const made *m, conv_scale scale)
+{
+    conv_compare_opts opts = CONV_COMPARE_OPTS_INIT;
+    conv_comparison head;
+    pr_err err = PR_ERR_INIT;
+    opts.scale = scale;
+    assert_int_equal(conv_compare(&m->sides, &opts, change, &head, &err),
+                     PR_OK);
+    return head;
+}
+
+/* ---- comparisons ---- */
+
+static void
+one_slower_function_is_found_and_no_other(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 1, 5, 5, 12, .15, .02);
+    slow_down(&m, 3, 1.3);
+    conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
+    assert_true(head.confirmed);
+    assert_int_equal(head.n_tested, 12);
+    assert_int_equal(head.n_marked, 1);
+    for (size_t f = 0; f < 12; f++)
+        assert_true((change[f].verdict == CONV_WORSE) == (f == 3));
+    assert_true(change[3].low < 1.3 && 1.3 < change[3].high);
+    assert_true(change[3].adjusted < .05 && change[3].detectable < .3);
+    assert_true(change[3].sd > .01 && change[3].sd < .06);
+}
+
+static void
+a_side_against_itself_is_the_same(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 2, 4, 4, 10, .1, .03);
+    for (size_t f = 0; f < 10; f++)
+        for (size_t r = 0; r < 4; r++)
+            set(&m, f, 4 + r, (double)m.function[f * 8 + r].us);
+    sum_up(&m);
+    conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
+    assert_near(head.factor, 1, 1e-12);
+    assert_int_equal(head.n_marked, 0);
+    for (size_t f = 0; f < 10; f++) {
+        assert_near(change[f].ratio, 1, 1e-12);
+        assert_near(change[f].p, 1, 1e-6);
+        assert_true(change[f].verdict == CONV_SAME ||
+                    change[f].verdict == CONV_CANNOT_TELL);
+    }
+}
+
+/* Everything is half as fast: no function is marked, the factor says it. */
+static void
+a_slower_machine_is_the_factor(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 3, 5, 5, 10, .02, .02);
+    for (size_t f = 0; f < 10; f++)
+        slow_down(&m, f, 2);
+    conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
+    assert_int_equal(head.n_marked, 0);
+    assert_near(head.factor, 2, .05);
+    assert_true(head.factor_low > 1.5 && head.factor_p < .001);
+    assert_near(head.new_us / head.base_us, 2, .05);
+    for (size_t f = 0; f < 10; f++)
+        assert_int_equal(change[f].cause, CONV_CAUSE_ALL);
+    head = compare(&m, CONV_SCALE_SECONDS);
+    assert_int_equal(head.n_marked, 10);
+}
+
+/* One function of a third of the run grows: shares of the others shrink, and
+ * the comparison says that this is all that they did. */
+static void
+a_share_that_shrinks_is_not_better(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 4, 5, 5, 10, .01, .005);
+    slow_down(&m, 0, 2);
+    compare(&m, CONV_SCALE_CENTRED);
+    assert_int_equal(change[0].verdict, CONV_WORSE);
+    for (size_t f = 1; f < 10; f++) {
+        assert_true(change[f].new_share < .95 * change[f].base_share);
+        assert_int_equal(change[f].cause, CONV_CAUSE_SHARE);
+        assert_int_not_equal(change[f].verdict, CONV_BETTER);
+    }
+    compare(&m, CONV_SCALE_SHARE);
+    assert_int_equal(change[1].verdict, CONV_BETTER);
+}
+
+static void
+one_run_a_side_is_unconfirmed(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 5, 1, 1, 12, 0, 0);
+    slow_down(&m, 2, 2);
+    conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
+    assert_false(head.confirmed);
+    assert_true(isnan(head.factor_p));
+    assert_int_equal(change[2].verdict, CONV_WORSE);
+    /* z = d / sqrt(1/Na + 1/Nb + 2 * 0.10^2) */
+    double na = (double)change[2].base.n, nb = (double)change[2].now.n;
+    double z = log(change[2].ratio) / sqrt(1 / na + 1 / nb + 2 * .01);
+    assert_near(change[2].p, erfc(z / sqrt(2)), 1e-9);
+}
+
+static void
+the_least_effect_is_not_marked(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 6, 10, 10, 12, .05, .002);
+    slow_down(&m, 1, 1.04);
+    compare(&m, CONV_SCALE_CENTRED);
+    assert_true(change[1].adjusted < 1e-6);
+    assert_int_equal(change[1].verdict, CONV_SAME);
+    assert_true(change[1].within > .035 && change[1].within < .05);
+}
+
+static void
+a_function_is_new_if_the_base_would_have_had_it(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 7, 3, 3, 8, .02, .02);
+    for (size_t r = 0; r < 3; r++) {
+        set(&m, 6, r, 0);     /* comes */
+        set(&m, 7, 3 + r, 0); /* goes */
+        set(&m, 5, r, 0);     /* rare: three samples */
+        set(&m, 5, 3 + r, 1000);
+    }
+    sum_up(&m);
+    compare(&m, CONV_SCALE_CENTRED);
+    assert_int_equal(change[6].verdict, CONV_NEW);
+    assert_int_equal(change[7].verdict, CONV_GONE);
+    assert_int_equal(change[5].verdict, CONV_CANNOT_TELL);
+}
+
+/* A base with two modes explains a new run that lies in one of them. */
+static void
+two_modes_are_seen(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 8, 8, 1, 10, .02, .01);
+    for (size_t r = 0; r < 8; r++)
+        set(&m, 2, r, r < 6 ? 2e6 + 1e4 * (double)r : 4e6 + 1e4 * (double)r);
+    set(&m, 2, 8, 4.05e6);
+    sum_up(&m);
+    compare(&m, CONV_SCALE_CENTRED);
+    assert_true(change[2].two_modes);
+    assert_int_equal(change[2].verdict, CONV_CANNOT_TELL);
+    assert_false(change[3].two_modes);
+}
+
+/* A run that did twice the work took twice the time for it. */
+static void
+seconds_are_those_of_a_unit_of_work(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 9, 4, 4, 8, .01, .01);
+    double work[8] = {1, 1, 1, 1, 2, 2, 2, 2};
+    for (size_t f = 0; f < 8; f++)
+        slow_down(&m, f, 2);
+    m.sides.work = work;
+    conv_comparison head = compare(&m, CONV_SCALE_SECONDS);
+    assert_near(head.factor, 1, .05);
+    assert_near(head.new_us / head.base_us, 1, .05);
+    assert_int_equal(head.n_marked, 0);
+    work[3] = 0;
+    conv_compare_opts opts = CONV_COMPARE_OPTS_INIT;
+    pr_err err = PR_ERR_INIT;
+    assert_int_equal(conv_compare(&m.sides, &opts, change, &head, &err),
+                     PR_USAGE);
+}
+
+static void
+few_functions_have_no_centre(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 10, 5, 5, 3, .02, .01);
+    slow_down(&m, 0, 1.5);
+    conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
+    assert_int_equal(head.scale, CONV_SCALE_SECONDS);
+    assert_int_equal(change[0].verdict, CONV_WORSE);
+    assert_int_equal(head.n_marked, 1);
+}
+
+static void
+empty_sides_are_refused_and_empty_runs_are_not(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, 11, 2, 2, 4, 0, 0);
+    conv_compare_opts opts = CONV_COMPARE_OPTS_INIT;
+    conv_comparison head;
+    memset(m.function, 0, sizeof m.function);
+    memset(m.whole, 0, sizeof m.whole);
+    head = compare(&m, CONV_SCALE_CENTRED);
+    assert_int_equal(head.n_tested, 0);
+    assert_true(head.factor == 1);
+    m.sides.n_functions = 0;
+    compare(&m, CONV_SCALE_SHARE);
+    m.sides.n_new = 0;
+    pr_err err = PR_ERR_INIT;
+    assert_int_equal(conv_compare(&m.sides, &opts, change, &head, &err),
+                     PR_USAGE);
+    m.sides.n_new = 2;
+    m.whole[1].us = -1;
+    pr_err_clear(&err);
+    assert_int_equal(conv_compare(&m.sides, &opts, change, &head, &err),
+                     PR_USAGE);
+}
+
+/* Unchanged programs as the model has them: with 12 functions and Holm's
+ * correction at .05, and only changes above 5 % marked, at most 5 % of 2000
+ * comparisons mark anything; the seed is fixed. */
+static void
+unchanged_programs_are_seldom_marked(void **state)
+{
+    (void)state;
+    size_t marked = 0;
+    for (uint64_t i = 0; i < 2000; i++) {
+        made m;
+        make(&m, 1000 + i, 5, 5, 12, .1, .06);
+        marked += compare(&m, CONV_SCALE_CENTRED).n_marked > 0;
+    }
+    assert_true(marked <= 100);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tails_of_t_are_those_of_tables),
+        cmocka_unit_test(a_median_is_the_middle),
+        cmocka_unit_test(one_slower_function_is_found_and_no_other),
+        cmocka_unit_test(a_side_against_itself_is_the_same),
+        cmocka_unit_test(a_slower_machine_is_the_factor),
+        cmocka_unit_test(a_share_that_shrinks_is_not_better),
+        cmocka_unit_test(one_run_a_side_is_unconfirmed),
+        cmocka_unit_test(the_least_effect_is_not_marked),
+        cmocka_unit_test(a_function_is_new_if_the_base_would_have_had_it),
+        cmocka_unit_test(two_modes_are_seen),
+        cmocka_unit_test(seconds_are_those_of_a_unit_of_work),
+        cmocka_unit_test(few_functions_have_no_centre),
+        cmocka_unit_test(empty_sides_are_refused_and_empty_runs_are_not),
+        cmocka_unit_test(unchanged_programs_are_seldom_marked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
