@@ -17,9 +17,12 @@ typedef struct signature {
         (bytes), sizeof(bytes) - 1, (name) \
     }
 
+/* A profile begins so whose header was cut off. */
+#define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
+
 static const signature known[] = {
     SIGNATURE("\x1f\x8b", "a gzip file"),
-    SIGNATURE("\x28\xb5\x2f\xfd", "a zstd file"),
+    SIGNATURE(ZSTD_MAGIC, "a zstd file"),
     SIGNATURE("\xfd"
               "7zXZ",
               "an xz file"),
@@ -63,7 +66,9 @@ find_known(const uint8_t *start, size_t n)
 bool
 pf_foreign_is_known(const uint8_t *start, size_t n)
 {
-    return find_known(start, n) != NULL;
+    size_t zstd = sizeof ZSTD_MAGIC - 1;
+    return find_known(start, n) != NULL &&
+           (n < zstd || memcmp(start, ZSTD_MAGIC, zstd) != 0);
 }
 
 const char *

@@ -53,7 +53,7 @@ open_in_order(pf_reader *r, const uint8_t *start, bool swapped, pr_err *err)
 static pr_code
 open_without_magic(pf_reader *r, const uint8_t *start, size_t n, pr_err *err)
 {
-    pr_code code = pf_foreign_is_known(start, n) || n < PF_HEADER_SIZE
+    pr_code code = n < PF_HEADER_SIZE || pf_foreign_is_known(start, n)
                        ? PR_END
                        : open_in_order(r, start, false, err);
     if (code == PR_END && n == PF_HEADER_SIZE)

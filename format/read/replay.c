@@ -228,9 +228,9 @@ tell_records(replay *p, const pf_segment *s, pf_cur kept,
 /* Records that are wrong although their checksum is right: the samples before
  * the fault are emitted, and no other segment depends on them. */
 static void
-note_wrong_records(replay *p, const pf_segment *s, const pr_err *why)
+note_wrong_records(replay *p, const pf_segment *s, uint64_t emitted,
+                   const pr_err *why)
 {
-    uint64_t emitted = p->decoder.samples;
     if (s->samples > emitted)
         p->lost += s->samples - emitted;
     p->decoder.stats.segments_damaged++;
@@ -246,8 +246,11 @@ tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
     pf_cur kept = kept_of(p->r, s);
     pr_err why = loaded->err;
     pr_code code = loaded->code;
-    if (code == PR_OK)
+    uint64_t emitted = 0;
+    if (code == PR_OK) {
         code = tell_records(p, s, kept, loaded, &why);
+        emitted = p->decoder.samples;
+    }
     p->decoder.stats.segments_read++;
     p->passed += s->samples;
     report(p);
@@ -257,7 +260,7 @@ tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
         return code;
     }
     if (code != PR_OK)
-        note_wrong_records(p, s, &why);
+        note_wrong_records(p, s, emitted, &why);
     return pf_checkpoint_walk(kept, &rest_ops, p, err);
 }
 

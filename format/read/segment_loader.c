@@ -70,7 +70,7 @@ unpack_records(const pf_segment *s, ZSTD_DCtx *zstd, pf_loaded *out,
     unsigned long long said = ZSTD_getFrameContentSize(out->frame.p, size);
     if (said == ZSTD_CONTENTSIZE_UNKNOWN)
         said = 0; /* 5.1: a segment without records */
-    if (said != n ||
+    if (said != n || ZSTD_findFrameCompressedSize(out->frame.p, size) != size ||
         n > (size / PF_ZSTD_BLOCK_MIN) * (uint64_t)PF_ZSTD_BLOCK_MAX)
         return PR_FAIL(err, PR_DAMAGED,
                        "its data frame does not hold %zu bytes", n);

@@ -101,11 +101,6 @@ take_row(pf_taking *t, uint64_t at, size_t i, bool *ret_whole, pr_err *err)
     if (pf_is_hard(code))
         return PR_FAIL_SYS_AT(err, code, why.sys, at, "%s", why.what);
     *ret_whole = code == PR_OK;
-    if (*ret_whole &&
-        (s.samples != row->samples || s.first_us != row->first_us ||
-         s.last_us != row->last_us))
-        pf_fault_add(t->r, PR_DAMAGED, at + s.data_size,
-                     "index and checkpoint %zu do not agree", i);
     return PR_OK;
 }
 
@@ -157,7 +152,7 @@ search(pf_reader *r, found_list *list, bool *ret_traces, pr_err *err)
 {
     pf_search search;
     pf_found found;
-    uint64_t at = PF_HEADER_SIZE;
+    uint64_t at = 0; /* the header may be cut off */
     pr_code code;
     pf_search_begin(&search, &r->in, r->swapped, r->in.size);
     while ((code = pf_search_next(&search, at, &found, err)) == PR_OK) {
@@ -245,7 +240,9 @@ take_list(pf_taking *t, found_list *list, pr_err *err)
     layout->end = PF_HEADER_SIZE;
     for (size_t i = 0; i < list->n; i++) {
         const pf_found *f = &list->at[i];
-        if (layout->in_place && f->at != layout->end + f->data_size) {
+        bool in_order = i == 0 || f->number > f[-1].number;
+        if (layout->in_place &&
+            (!in_order || f->at != layout->end + f->data_size)) {
             layout->in_place = false;
             layout->misplaced_at = layout->end;
         }
@@ -333,7 +330,8 @@ take_all(pf_taking *t, pf_layout *layout, pr_err *err)
         return code != PR_OK ? code : PR_END;
     if (!r->index_known || !is_of_header(r, &r->index))
         code = find_index_elsewhere(r, err);
-    if (code == PR_OK && r->index_known)
+    if (code == PR_OK && r->index_known &&
+        r->index.region_end == r->header.string_table)
         code = take_rows(t, &whole, err);
     if (code != PR_OK)
         return code;

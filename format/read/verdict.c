@@ -149,6 +149,30 @@ note_tail(pf_reader *r, const tail *t, pr_err *err)
 
 /* ---- the parts after the segments of a finished file ---- */
 
+static bool
+is_of_row(const pf_segment *s, const pf_index_row *row)
+{
+    return s->data_size == row->data_size &&
+           s->checkpoint_size == row->checkpoint_size &&
+           s->samples == row->samples && s->first_us == row->first_us &&
+           s->last_us == row->last_us;
+}
+
+/* Each segment is in the index, as its checkpoint describes it. */
+static void
+check_rows(pf_reader *r)
+{
+    for (size_t i = 0; i < r->n_segments; i++) {
+        const pf_segment *s = &r->segment[i];
+        if (s->number < r->index.n && is_of_row(s, &r->index.row[s->number]))
+            continue;
+        pf_fault_add(r, PR_DAMAGED, r->index.at,
+                     "index and checkpoint %" PRIu32 " do not agree",
+                     s->number);
+        return;
+    }
+}
+
 /* Statistics and footer of the size that the index's checksum fits. */
 static pr_code
 find_ending(pf_reader *r, uint64_t *ret_end, pr_err *err)
@@ -186,11 +210,13 @@ note_appended(pf_reader *r, uint64_t end, pr_err *err)
 }
 
 static pr_code
-check_ending(pf_reader *r, const pf_layout *layout, pr_err *err)
+check_ending(pf_reader *r, const pf_layout *layout, uint64_t *ret_end,
+             pr_err *err)
 {
     uint64_t end;
     uint64_t full = r->index.end + PF_STATS_SIZE + PF_FOOTER_SIZE;
     pr_code code = find_ending(r, &end, err);
+    *ret_end = end;
     if (code != PR_OK)
         return code;
     if (end == 0) {
@@ -212,12 +238,11 @@ check_ending(pf_reader *r, const pf_layout *layout, pr_err *err)
 /* Bytes of both tables: by what the footer says of the whole file, or if that
  * is cut off, by where they lie. */
 static uint64_t
-tables_size(const pf_reader *r)
+tables_size(const pf_reader *r, uint64_t end)
 {
     const pf_index *index = &r->index;
-    bool stats = r->footer.stats.known & PR_STATS_PRESENT;
-    uint64_t others = index->region_end + (index->end - index->at) +
-                      (stats ? PF_STATS_SIZE : 0) + PF_FOOTER_SIZE;
+    uint64_t others =
+        index->region_end + (index->end - index->at) + (end - index->end);
     if (r->footer.file_size == 0)
         return index->at - index->region_end;
     return r->footer.file_size < others ? 0 : r->footer.file_size - others;
@@ -241,9 +266,10 @@ parse_tables(pf_reader *r, const uint8_t *p, size_t size, pf_symbols *tables,
 
 /* *ret_whole: the tables have the right checksum and form. */
 static pr_code
-read_tables(pf_reader *r, pf_symbols *tables, bool *ret_whole, pr_err *err)
+read_tables(pf_reader *r, uint64_t end, pf_symbols *tables, bool *ret_whole,
+            pr_err *err)
 {
-    uint64_t size = tables_size(r);
+    uint64_t size = tables_size(r, end);
     *ret_whole = false;
     if (size > r->index.at)
         return PR_OK;
@@ -269,13 +295,13 @@ read_tables(pf_reader *r, pf_symbols *tables, bool *ret_whole, pr_err *err)
 /* Names come from the checkpoints; those that are lost with one, from whole
  * tables. */
 static pr_code
-check_tables(pf_reader *r, pr_err *err)
+check_tables(pf_reader *r, uint64_t end, pr_err *err)
 {
     pf_symbols tables = {.budget = &r->budget};
     bool whole = false;
     pr_code code = PR_OK;
     if (r->header_known && r->header.string_table)
-        code = read_tables(r, &tables, &whole, err);
+        code = read_tables(r, end, &tables, &whole, err);
     if (code == PR_OK && !whole)
         pf_fault_add(r, PR_DAMAGED, r->index.region_end,
                      "the tables of names are damaged");
@@ -314,11 +340,13 @@ judge_finished(pf_reader *r, const pf_layout *layout, const tail *t,
     if (t->next < r->index.n)
         pf_fault_add(r, PR_DAMAGED, layout->end,
                      "segments from %" PRIu32 " on are damaged", t->next);
+    uint64_t end = 0;
     pr_code code = note_tail(r, t, err);
     if (code == PR_OK)
-        code = check_ending(r, layout, err);
+        code = check_ending(r, layout, &end, err);
     if (code == PR_OK)
-        code = check_tables(r, err);
+        code = check_tables(r, end, err);
+    check_rows(r);
     check_totals(r, t);
     return code;
 }

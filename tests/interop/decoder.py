@@ -606,7 +606,8 @@ class Decoder:
             return None
         if not self.index or not self.of_header(self.index):
             self.find_index_elsewhere()
-        in_place = bool(self.index) and self.take_rows()
+        in_place = bool(self.index) and \
+            self.index.region_end == self.header.strings and self.take_rows()
         if not in_place:
             self.reset()
             in_place = self.take_found()
@@ -662,8 +663,7 @@ class Decoder:
 
     def take_rows(self):
         at = 64
-        for number, (frame, skip, first, last, n) in enumerate(
-                self.index.rows):
+        for number, (frame, skip, *_) in enumerate(self.index.rows):
             try:
                 checkpoint = Checkpoint(self.data, at + frame, self.order)
                 if checkpoint.end != at + frame + skip or \
@@ -672,19 +672,16 @@ class Decoder:
                     raise Damaged("a checkpoint of another place")
                 if self.family is None:
                     self.family = checkpoint.family
-                segment = self.take(checkpoint)
+                self.take(checkpoint)
             except (Cut, Damaged):
                 return False
-            if (segment.first, segment.last, segment.samples) != \
-                    (first, last, n):
-                self.note(Damaged("index and checkpoint differ"))
             at = checkpoint.end
         return True
 
     def take_found(self):
         """All whole checkpoints of the first one's file, in order of number;
         are they in place?"""
-        found = {}
+        found, before = {}, -1
         self.end, in_place = 64, True
         self.repeated = self.others = 0
         for checkpoint in self.search():
@@ -693,10 +690,11 @@ class Decoder:
             if checkpoint.family != self.family:
                 self.others += 1
                 continue
-            if checkpoint.at != self.end + checkpoint.data_len:
-                in_place = False
-            self.end = checkpoint.end
             number = checkpoint.number
+            if checkpoint.at != self.end + checkpoint.data_len or \
+                    number <= before:
+                in_place = False
+            self.end, before = checkpoint.end, number
             if number in found:
                 self.repeated += 1
                 if found[number].data_is_whole(self.data):
@@ -710,11 +708,11 @@ class Decoder:
         return in_place
 
     def search(self):
-        at = 64
+        at = 0
         while (at := self.data.find(b"PRCK", at)) >= 0:
             begin = at - 8
             at += 1
-            if begin < 64:
+            if begin < 0:
                 continue
             try:
                 checkpoint = Checkpoint(self.data, begin, self.order)
@@ -805,6 +803,16 @@ class Decoder:
             self.gaps.append((last, last, expected - self.so_far, True))
         if index:
             self.judge_finished()
+            self.check_rows()
+
+    def check_rows(self):
+        rows = self.index.rows
+        for s in self.segments:
+            checkpoint = s.checkpoint
+            if s.number >= len(rows) or rows[s.number] != (
+                    checkpoint.data_len, checkpoint.end - checkpoint.at,
+                    s.first, s.last, s.samples):
+                self.note(Damaged("index and checkpoint differ"))
 
     def check_segments(self):
         number = so_far = last = 0
@@ -858,23 +866,22 @@ class Decoder:
                 self.note(Damaged("another size than the footer says"))
             if len(data) > end:
                 self.note(Damaged("bytes after the end"))
-        self.check_tables(footer)
+        self.check_tables(footer, end)
         header = self.header
         if not self.fault and \
                 (header.samples, header.threads, header.strings) != \
                 (self.so_far, len(self.sampled), index.region_end):
             self.note(Damaged("other counts than the header's"))
 
-    def check_tables(self, footer):
+    def check_tables(self, footer, end):
         index, header, tables = self.index, self.header, Names()
         try:
             if not self.header_known or not header.strings:
                 raise Damaged("the tables cannot be found")
             size = index.at - index.region_end
             if footer:
-                size = max(footer[2] - index.region_end - 32 - (
-                    56 if self.profile.stats else 0) - (
-                        index.end - index.at), 0)
+                size = max(footer[2] - index.region_end -
+                           (end - index.at), 0)
             strings = header.frames - header.strings
             data = self.data[max(index.at - size, 0):index.at]
             if len(data) != size or xxh64(data) != index.tables_check:
@@ -1143,8 +1150,8 @@ def tell_losses(profile, gaps, last):
         values.append((last, before + lost))
 
 
-FOREIGN = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh", b"PK\3\4",
-           b"\x7fELF", b"SQLite format 3", b"PERFILE2", b"\x89PNG")
+FOREIGN = (b"\x1f\x8b", b"\xfd7zXZ", b"BZh", b"PK\3\4", b"\x7fELF",
+           b"SQLite format 3", b"PERFILE2", b"\x89PNG")
 
 
 def is_foreign(data):

@@ -128,26 +128,27 @@ class File:
 
     # 5: segments
 
-    def body(self, bases, span, extra=b"", records=0):
-        """All that is new since the last checkpoint, in the order of 5.3."""
-        out = b""
+    def body(self, bases, span, records=0):
+        """All that is new since the last checkpoint, in the order of 5.3:
+        [(type, content)]."""
+        out = []
         if not self.segments:
-            out += typed(HEADER, self.header())
+            out.append((HEADER, self.header()))
         s, f = self.said
         if s < len(self.strings):
-            out += typed(STRINGS, varints(s, len(self.strings) - s) +
-                         b"".join(self.strings[s:]))
+            out.append((STRINGS, varints(s, len(self.strings) - s) +
+                        b"".join(self.strings[s:])))
         if f < len(self.frames):
-            out += typed(FRAMES, varints(f, len(self.frames) - f) +
-                         b"".join(a + b for a, b in self.frames[f:]))
+            out.append((FRAMES, varints(f, len(self.frames) - f) +
+                        b"".join(a + b for a, b in self.frames[f:])))
         self.said = [len(self.strings), len(self.frames)]
-        out += typed(BASES, varint(len(bases)) + b"".join(
-            varints(*ref, base) for ref, base in bases.items()))
+        out.append((BASES, varint(len(bases)) + b"".join(
+            varints(*ref, base) for ref, base in bases.items())))
         self.samples += span[2]
         self.threads |= set(bases)
-        out += typed(SPAN, varints(*span, self.samples, len(self.threads),
-                                   records))
-        return out + extra
+        out.append((SPAN, varints(*span, self.samples, len(self.threads),
+                                  records)))
+        return out
 
     def checkpoint(self, frame, body, flags=0, read=1, rewrite=1, reserved=0,
                    size=None, **wrong):
@@ -170,13 +171,15 @@ class File:
         return bytes(data)
 
     def segment(self, records=b"", bases=None, span=(0, 0, 0), extra=b"",
-                frame=None, checkpoint=None):
+                frame=None, checkpoint=None, edit=lambda parts: parts):
         """Add a segment: its records, {ref: base}, (first, last, samples),
-        more typed records; or a chosen data frame, checkpoint options.
+        more typed records; or a chosen data frame, checkpoint options, a
+        function that changes the body's list of records.
         Without records the frame is as 5.1 wants it."""
         if frame is None:
             frame = zstd_frame(records, sized=bool(records))
-        body = self.body(bases or {}, span, extra, len(records))
+        parts = self.body(bases or {}, span, len(records))
+        body = b"".join(typed(*part) for part in edit(parts)) + extra
         options = checkpoint or {}
         self.add(frame, self.checkpoint(frame, body, **options), span)
 
@@ -216,18 +219,24 @@ class File:
     def unfinished(self):
         return self.header() + self.region()
 
-    def finished(self, index=True, samples=None, **options):
+    def finished(self, index=True, samples=None, edits=None, **options):
+        """edits: functions that change the bytes of the header, the tables
+        or the end before the index takes their checksums."""
+        edit = {part: lambda data: data for part in ("header", "tables",
+                                                     "end")} | (edits or {})
         region, (strings, frames) = self.region(), self.tables()
         at = 64 + len(region)
         samples = self.samples if samples is None else samples
-        header = self.header(samples, len(self.threads), at,
-                             at + len(strings))
-        out = header + region + strings + frames
+        header = edit["header"](self.header(
+            samples, len(self.threads), at, at + len(strings)))
+        tables = edit["tables"](strings + frames)
+        out = header + region + tables
         stats = self.statistics()
         place = len(self.index(header, b"", b"")) if index else 0
-        end = stats + self.footer(len(out) + place + len(stats))
+        end = edit["end"](
+            stats + self.footer(len(out) + place + len(stats)))
         if index:
-            out += self.index(header, strings + frames, end, **options)
+            out += self.index(header, tables, end, **options)
         return out + end
 
     def plain(self, region, samples, threads, stats=b"", **footer):
