@@ -74,6 +74,15 @@ counter_value(const rec_stats *s, size_t i)
     return value;
 }
 
+void
+rec_counters_add(rec_stats *sum, const rec_stats *stats)
+{
+    for (size_t i = 0; i < N_COUNTERS; i++) {
+        uint64_t value = counter_value(sum, i) + counter_value(stats, i);
+        memcpy((char *)sum + counters[i].offset, &value, sizeof value);
+    }
+}
+
 const char *
 rec_counter_get(const rec_stats *stats, size_t i, char *ret_value, size_t size)
 {

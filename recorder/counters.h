@@ -15,4 +15,7 @@ double rec_percent(uint64_t part, uint64_t whole);
 const char *rec_counter_get(const rec_stats *stats, size_t i, char *ret_value,
                             size_t size);
 
+/* Add the counters of another process. */
+void rec_counters_add(rec_stats *sum, const rec_stats *stats);
+
 #endif

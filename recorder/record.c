@@ -94,9 +94,6 @@ count_up(const rec_record *r, rec_report *t)
     t->ticks = rec_tick_total(u, PR_COUNT_TICKS);
     t->missed = rec_tick_total(u, PR_COUNT_MISSED);
     t->missed_queue = rec_tick_total(u, PR_COUNT_MISSED_QUEUE);
-    t->late = rec_tick_total(u, PR_COUNT_LATE);
-    t->retries = rec_tick_total(u, PR_COUNT_RETRIES);
-    t->hops = rec_tick_total(u, PR_COUNT_HOPS);
     t->truncated = rec_tick_total(u, PR_COUNT_TRUNCATED);
     t->degraded = rec_tick_total(u, PR_COUNT_DEGRADED);
     t->gc_lost = rec_tick_total(u, PR_COUNT_GC_LOST);
@@ -109,14 +106,14 @@ count_up(const rec_record *r, rec_report *t)
 void
 rec_report_add(rec_report *sum, const rec_report *t)
 {
-    uint64_t *to[] = {&sum->proven,    &sum->sleeping, &sum->unproven,
-                      &sum->stopped,   &sum->lost,     &sum->ticks,
-                      &sum->missed,    &sum->late,     &sum->missed_queue,
-                      &sum->truncated, &sum->degraded, &sum->gc_lost};
-    const uint64_t from[] = {t->proven,    t->sleeping, t->unproven,
-                             t->stopped,   t->lost,     t->ticks,
-                             t->missed,    t->late,     t->missed_queue,
-                             t->truncated, t->degraded, t->gc_lost};
+    uint64_t *to[] = {&sum->proven,   &sum->sleeping,     &sum->unproven,
+                      &sum->stopped,  &sum->lost,         &sum->ticks,
+                      &sum->missed,   &sum->missed_queue, &sum->truncated,
+                      &sum->degraded, &sum->gc_lost};
+    const uint64_t from[] = {t->proven,   t->sleeping,     t->unproven,
+                             t->stopped,  t->lost,         t->ticks,
+                             t->missed,   t->missed_queue, t->truncated,
+                             t->degraded, t->gc_lost};
     for (size_t i = 0; i < sizeof to / sizeof *to; i++)
         *to[i] += from[i];
     if (t->wall_ns > sum->wall_ns)
@@ -124,6 +121,7 @@ rec_report_add(rec_report *sum, const rec_report *t)
     sum->written.file_bytes += t->written.file_bytes;
     sum->colocated = sum->colocated || t->colocated;
     sum->hung = sum->hung || t->hung;
+    rec_counters_add(&sum->stats, &t->stats);
     rec_sampler_report_add(&sum->sampler, &t->sampler);
 }
 

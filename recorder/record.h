@@ -23,8 +23,7 @@ typedef struct rec_record_opts {
 /* The result of a recording, or the sum of several. */
 typedef struct rec_report {
     uint64_t proven, sleeping, unproven, stopped, lost;
-    uint64_t ticks, missed, missed_queue, late, retries, hops, truncated;
-    uint64_t degraded, gc_lost;
+    uint64_t ticks, missed, missed_queue, truncated, degraded, gc_lost;
     uint64_t wall_ns; /* of a sum: the longest */
     rec_sampler_report sampler;
     pf_writer_stats written;

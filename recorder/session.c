@@ -131,7 +131,7 @@ timeout_of(const session *s)
         timeout = POLL_COMMAND_MS;
     if (s->children && rec_descendants_fd(s->children) < 0)
         timeout = shorter(timeout, rec_descendants_every_ms(s->children));
-    if (s->stop_ns) {
+    if (s->stop_ns && !s->tree.stopping) {
         uint64_t now = rec_now_ns();
         uint64_t wait_ns = s->stop_ns > now ? s->stop_ns - now : 0;
         if (wait_ns / 1000000 < LOOK_EVERY_MS)
@@ -188,7 +188,7 @@ run(session *s)
             break;
         take_descendants(s);
         govern(s);
-        if (s->stop_ns && rec_now_ns() >= s->stop_ns)
+        if (s->stop_ns && !s->tree.stopping && rec_now_ns() >= s->stop_ns)
             rec_tree_stop(&s->tree);
         rec_screen_status(&s->screen, active,
                           (rec_now_ns() - s->tree.start_ns) / 1000000000);

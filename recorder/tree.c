@@ -317,6 +317,17 @@ rec_tree_root_ended(rec_tree *tree)
     drop_done(tree);
 }
 
+/* Count the descendants that have ended since they were last tried. */
+static void
+count_gone(rec_tree *tree)
+{
+    for (size_t i = 0; i < tree->n; i++) {
+        rec_member *m = &tree->member[i];
+        if (!m->root && !m->record && !m->done && !rec_process_task(m->pid))
+            give_up(tree, m, PR_NO_PROCESS);
+    }
+}
+
 /* How descendants were found, for the file of the root. */
 static void
 note_children(const rec_tree *tree, const rec_member *m,
@@ -364,8 +375,10 @@ finish(rec_tree *tree, rec_member *m, const rec_descendants *children)
 {
     pr_err err = PR_ERR_INIT;
     rec_report report;
-    if (children && m->root)
+    if (children && m->root) {
+        count_gone(tree);
         note_children(tree, m, children);
+    }
     pr_code code = rec_record_finish(m->record, &report, &err);
     m->record = NULL;
     m->done = true;
@@ -392,7 +405,8 @@ void
 rec_tree_finish(rec_tree *tree, const struct pollfd *fds,
                 const rec_descendants *children)
 {
-    for (size_t i = 0; i < tree->n; i++) {
+    /* the root, which comes first, counts how the others ended */
+    for (size_t i = tree->n; i-- > 0;) {
         rec_member *m = &tree->member[i];
         if (m->record &&
             ((fds[i].revents & POLLIN) || rec_record_is_overdue(m->record)))
