@@ -387,6 +387,41 @@ pf_names_thread(void *context, pf_ref ref, const pr_thread *record, pr_err *err)
     return PR_OK;
 }
 
+static bool
+same_identity(const void *context, uint32_t value)
+{
+    const pf_thread *const *k = context;
+    const pf_thread *a = &k[0][value], *b = k[1];
+    return a->tid == b->tid && a->interp == b->interp &&
+           a->process == b->process;
+}
+
+static uint64_t
+hash_identity(const pf_thread *t)
+{
+    return pr_mix64(t->tid ^ pr_mix64((uint64_t)t->process << 32 | t->interp));
+}
+
+pr_code
+pf_names_separate(pf_names *names, size_t *ret, pr_err *err)
+{
+    pr_table table = {0};
+    bool room = true;
+    *ret = 0;
+    for (size_t i = 0; i < names->n_threads && room; i++) {
+        pf_thread *t = &names->thread[i];
+        const pf_thread *const key[] = {names->thread, t};
+        uint64_t own = t->tid;
+        while (pr_table_find(&table, hash_identity(t), same_identity, key) !=
+               PR_TABLE_NONE)
+            t->tid += UINT64_C(1) << 32;
+        *ret += t->tid != own;
+        room = pr_table_insert(&table, hash_identity(t), (uint32_t)i);
+    }
+    pr_table_release(&table);
+    return room ? PR_OK : pr_no_memory(err);
+}
+
 pr_code
 pf_names_process(void *context, const pr_process *record, pr_err *err)
 {

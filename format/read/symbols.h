@@ -107,6 +107,10 @@ uint32_t pf_names_find_thread(const pf_names *names, pf_ref ref);
 pr_code pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret,
                             pr_err *err);
 
+/* Two threads with one identity, which no writer makes: the later one gets
+ * other upper bits of its number.  *ret: how many changed.  PR_NOMEM. */
+pr_code pf_names_separate(pf_names *names, size_t *ret, pr_err *err);
+
 /* The process of a ref that names one, by arrival; a new one gets the next
  * number.  PR_NOMEM. */
 pr_code pf_names_process_of(pf_names *names, pf_ref ref, uint32_t *ret,

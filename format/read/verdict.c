@@ -420,6 +420,17 @@ note_layout(pf_reader *r, const pf_layout *layout)
                      "bytes were inserted, removed or moved");
 }
 
+static pr_code
+check_identities(pf_reader *r, pr_err *err)
+{
+    size_t n;
+    pr_code code = pf_names_separate(&r->names, &n, err);
+    if (code == PR_OK && n)
+        pf_fault_add(r, PR_DAMAGED, PF_HEADER_SIZE,
+                     "%zu threads have the identity of another", n);
+    return code;
+}
+
 pr_code
 pf_judge(pf_reader *r, const pf_layout *layout, pr_err *err)
 {
@@ -433,5 +444,5 @@ pf_judge(pf_reader *r, const pf_layout *layout, pr_err *err)
     code = r->index_known ? judge_finished(r, layout, &t, err)
                           : judge_unfinished(r, layout, &t, err);
     note_layout(r, layout);
-    return code;
+    return code == PR_OK ? check_identities(r, err) : code;
 }

@@ -15,21 +15,24 @@
  * a body stays far below what 5.2 allows. */
 #define ENTRY_MAX ((size_t)64 << 20)
 
+/* A repetition of the description costs less than this part of the file. */
+#define RARITY 32
+
 /* A changed counter in the weight: ref, kind and value at most. */
 #define COUNT_MAX (4 * PF_VARINT_MAX)
 
 void
 pf_pending_release(pf_pending *notes)
 {
-    free(notes->strings.items.p);
+    free(notes->strings.all.items.p);
     free(notes->frames.items.p);
     free(notes->new_frames.items.p);
-    free(notes->threads.items.p);
-    free(notes->meta.items.p);
+    free(notes->threads.all.items.p);
+    free(notes->meta.all.items.p);
     free(notes->gc.items.p);
     free(notes->tasks.items.p);
     free(notes->marks.items.p);
-    free(notes->processes.items.p);
+    free(notes->processes.all.items.p);
     free(notes->rates.items.p);
     free(notes->counter);
     free(notes->changed);
@@ -63,10 +66,10 @@ pf_pending_string(pf_pending *notes, const char *bytes, size_t len, pr_err *err)
     pr_code rc = check_size(len, "a name", err);
     if (rc != PR_OK)
         return rc;
-    if (notes->strings.n == UINT32_MAX)
+    if (notes->strings.all.n == UINT32_MAX)
         return PR_FAIL(err, PR_LIMIT, "too many names");
-    pf_buf_string(&notes->strings.items, bytes, len);
-    return end_entry(&notes->strings, err);
+    pf_buf_string(&notes->strings.all.items, bytes, len);
+    return end_entry(&notes->strings.all, err);
 }
 
 static void
@@ -79,7 +82,8 @@ put_frame(pf_buf *b, const pr_frame *frame)
 pr_code
 pf_pending_frame(pf_pending *notes, const pr_frame *frame, pr_err *err)
 {
-    if (frame->file >= notes->strings.n || frame->func >= notes->strings.n)
+    if (frame->file >= notes->strings.all.n ||
+        frame->func >= notes->strings.all.n)
         return PR_FAIL(err, PR_INTERNAL,
                        "frame %" PRIu64 " has names that were not emitted",
                        notes->frames.n);
@@ -119,7 +123,7 @@ pf_pending_thread(pf_pending *notes, pf_ref ref, const pr_thread *thread,
         return rc;
     bool identity = thread->process != 0 || thread->tid != ref.tid ||
                     thread->interp != ref.interp;
-    pf_buf *b = &notes->threads.items;
+    pf_buf *b = &notes->threads.all.items;
     pf_put_ref(b, ref);
     pf_buf_u8(b, (uint8_t)((thread->is_main ? PF_THREAD_MAIN : 0) |
                            (identity ? PF_THREAD_IDENTITY : 0)));
@@ -129,7 +133,7 @@ pf_pending_thread(pf_pending *notes, pf_ref ref, const pr_thread *thread,
         pf_buf_varint(b, thread->tid);
         pf_buf_varint(b, thread->interp);
     }
-    return end_entry(&notes->threads, err);
+    return end_entry(&notes->threads.all, err);
 }
 
 static void
@@ -170,7 +174,7 @@ pf_pending_process(pf_pending *notes, const pr_process *p, pr_err *err)
     pr_code rc = check_process(p, err);
     if (rc != PR_OK || notes->tables_only)
         return rc;
-    pf_buf *b = &notes->processes.items;
+    pf_buf *b = &notes->processes.all.items;
     const uint64_t field[] = {p->index, p->pid, p->parent, p->start_us,
                               p->end_us};
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)
@@ -184,7 +188,7 @@ pf_pending_process(pf_pending *notes, const pr_process *p, pr_err *err)
         put_text(b, &p->meta[i].key);
         put_text(b, &p->meta[i].value);
     }
-    return end_entry(&notes->processes, err);
+    return end_entry(&notes->processes.all, err);
 }
 
 pr_code
@@ -211,9 +215,9 @@ pf_pending_meta(pf_pending *notes, const char *key, const char *value,
     pr_code rc = check_size(len, "metadata", err);
     if (rc != PR_OK || notes->tables_only)
         return rc;
-    pf_buf_string(&notes->meta.items, key, key_len);
-    pf_buf_string(&notes->meta.items, value, len);
-    return end_entry(&notes->meta, err);
+    pf_buf_string(&notes->meta.all.items, key, key_len);
+    pf_buf_string(&notes->meta.all.items, value, len);
+    return end_entry(&notes->meta.all, err);
 }
 
 pr_code
@@ -327,27 +331,61 @@ pf_pending_count(pf_pending *notes, pf_ref ref, const pr_count *count,
 
 /* ---- the body ---- */
 
+/* Bytes that no checkpoint holds. */
+static size_t
+new_bytes(const pf_known_list *list)
+{
+    return list->all.items.n - list->told_bytes;
+}
+
 size_t
 pf_pending_weight(const pf_pending *notes)
 {
     if (notes->tables_only)
         return 0;
-    return notes->strings.items.n - notes->told_bytes +
-           notes->new_frames.items.n + notes->threads.items.n +
-           notes->meta.items.n + notes->gc.items.n + notes->tasks.items.n +
-           notes->marks.items.n + notes->processes.items.n +
-           notes->rates.items.n + notes->n_changed * COUNT_MAX;
+    return new_bytes(&notes->strings) + notes->new_frames.items.n +
+           new_bytes(&notes->threads) + new_bytes(&notes->meta) +
+           notes->gc.items.n + notes->tasks.items.n + notes->marks.items.n +
+           new_bytes(&notes->processes) + notes->rates.items.n +
+           notes->n_changed * COUNT_MAX;
+}
+
+bool
+pf_pending_describe(pf_pending *notes, uint64_t file_bytes)
+{
+    uint64_t size = PF_HEADER_SIZE + notes->threads.all.items.n +
+                    notes->meta.all.items.n + notes->processes.all.items.n;
+    uint64_t last = notes->described_at;
+    if (last && (file_bytes < 2 * last || file_bytes - last < size * RARITY))
+        return false;
+    notes->described_at = file_bytes;
+    return true;
+}
+
+static void
+put_entries(pf_buf *body, uint8_t type, uint64_t n, const pf_buf *items,
+            size_t from)
+{
+    size_t size = items->n - from;
+    if (n == 0)
+        return;
+    pf_buf_u8(body, type);
+    pf_buf_varint(body, pf_varint_size(n) + size);
+    pf_buf_varint(body, n);
+    pf_buf_bytes(body, items->p + from, size);
 }
 
 void
 pf_put_list(pf_buf *body, uint8_t type, const pf_list *list)
 {
-    if (list->n == 0)
-        return;
-    pf_buf_u8(body, type);
-    pf_buf_varint(body, pf_varint_size(list->n) + list->items.n);
-    pf_buf_varint(body, list->n);
-    pf_buf_bytes(body, list->items.p, list->items.n);
+    put_entries(body, type, list->n, &list->items, 0);
+}
+
+static void
+put_known(pf_buf *body, uint8_t type, const pf_known_list *list, bool all)
+{
+    put_entries(body, type, list->all.n - (all ? 0 : list->told),
+                &list->all.items, all ? 0 : list->told_bytes);
 }
 
 static void
@@ -366,11 +404,12 @@ put_table(pf_buf *body, uint8_t type, uint64_t first, uint64_t n,
 void
 pf_pending_put_names(const pf_pending *notes, pf_buf *body)
 {
-    uint64_t n = notes->strings.n - notes->told_strings;
+    const pf_known_list *strings = &notes->strings;
+    uint64_t n = strings->all.n - strings->told;
     if (n > 0)
-        put_table(body, PF_TYPE_STRINGS, notes->told_strings, n,
-                  notes->strings.items.p + notes->told_bytes,
-                  notes->strings.items.n - notes->told_bytes);
+        put_table(body, PF_TYPE_STRINGS, strings->told, n,
+                  strings->all.items.p + strings->told_bytes,
+                  new_bytes(strings));
     const pf_list *frames = &notes->new_frames;
     put_table(body, PF_TYPE_FRAMES, notes->frames.n - frames->n, frames->n,
               frames->items.p, frames->items.n);
@@ -397,11 +436,11 @@ put_counts(const pf_pending *notes, pf_buf *body)
 }
 
 void
-pf_pending_put_rest(const pf_pending *notes, pf_buf *body)
+pf_pending_put_rest(const pf_pending *notes, bool all, pf_buf *body)
 {
-    pf_put_list(body, PF_TYPE_PROCESSES, &notes->processes);
-    pf_put_list(body, PF_TYPE_THREADS, &notes->threads);
-    pf_put_list(body, PF_TYPE_META, &notes->meta);
+    put_known(body, PF_TYPE_PROCESSES, &notes->processes, all);
+    put_known(body, PF_TYPE_THREADS, &notes->threads, all);
+    put_known(body, PF_TYPE_META, &notes->meta, all);
     pf_put_list(body, PF_TYPE_RATES, &notes->rates);
     put_counts(notes, body);
     pf_put_list(body, PF_TYPE_GC, &notes->gc);
@@ -416,18 +455,24 @@ empty(pf_list *list)
     list->items.n = 0;
 }
 
+static void
+settle(pf_known_list *list)
+{
+    list->told = list->all.n;
+    list->told_bytes = list->all.items.n;
+}
+
 void
 pf_pending_told(pf_pending *notes)
 {
-    notes->told_strings = notes->strings.n;
-    notes->told_bytes = notes->strings.items.n;
+    settle(&notes->strings);
+    settle(&notes->threads);
+    settle(&notes->meta);
+    settle(&notes->processes);
     empty(&notes->new_frames);
-    empty(&notes->threads);
-    empty(&notes->meta);
     empty(&notes->gc);
     empty(&notes->tasks);
     empty(&notes->marks);
-    empty(&notes->processes);
     empty(&notes->rates);
     for (size_t i = 0; i < notes->n_changed; i++)
         notes->counter[notes->changed[i]].changed = false;

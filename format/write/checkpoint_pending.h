@@ -18,6 +18,13 @@ typedef struct pf_list {
     pf_buf items;
 } pf_list;
 
+/* A list of which the first entries stand in checkpoints already. */
+typedef struct pf_known_list {
+    pf_list all;
+    uint64_t told;
+    size_t told_bytes;
+} pf_known_list;
+
 typedef struct pf_counter {
     pf_ref ref;
     uint32_t kind;
@@ -27,14 +34,14 @@ typedef struct pf_counter {
 } pf_counter;
 
 typedef struct pf_pending {
-    bool tables_only; /* a plain file: there are no checkpoints */
-    pf_list strings;  /* of the whole profile */
+    bool tables_only;      /* a plain file: there are no checkpoints */
+    pf_known_list strings; /* of the whole profile */
     pf_list frames;
+    pf_known_list threads, meta, processes;
+    uint64_t described_at; /* bytes of the file at their last repetition */
     /* since the last checkpoint */
-    uint64_t told_strings; /* these many are in checkpoints */
-    size_t told_bytes;
     pf_list new_frames; /* with first lines */
-    pf_list threads, meta, gc, tasks, marks, processes, rates;
+    pf_list gc, tasks, marks, rates;
     pf_counter *counter;
     size_t n_counters, cap_counters;
     pr_table counters;  /* (ref, kind) to counter */
@@ -68,9 +75,14 @@ pr_code pf_pending_mark(pf_pending *notes, const pr_mark *mark, pr_err *err);
 /* About the bytes that the next checkpoint has to carry; 0: nothing new. */
 size_t pf_pending_weight(const pf_pending *notes);
 
-/* Put the records of names, then those of everything else. */
+/* Shall the checkpoint at byte `file_bytes` repeat the description of the
+ * recording (spec/format.md 5.2)? */
+bool pf_pending_describe(pf_pending *notes, uint64_t file_bytes);
+
+/* Put the records of names, then those of everything else; `all`: with the
+ * description as a whole. */
 void pf_pending_put_names(const pf_pending *notes, pf_buf *body);
-void pf_pending_put_rest(const pf_pending *notes, pf_buf *body);
+void pf_pending_put_rest(const pf_pending *notes, bool all, pf_buf *body);
 
 /* The checkpoint is in the file: nothing is new any more. */
 void pf_pending_told(pf_pending *notes);

@@ -117,7 +117,7 @@ make_body(pf_packer *packer, const pf_encoder *e, const pf_pending *notes,
     pf_pending_put_names(notes, body);
     put_bases(body, e);
     put_span(body, e);
-    pf_pending_put_rest(notes, body);
+    pf_pending_put_rest(notes, header != NULL, body);
     if (body->failed)
         return pr_no_memory(err);
     if (body->n > PF_CHECKPOINT_BODY_MAX)

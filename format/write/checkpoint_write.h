@@ -23,7 +23,8 @@ pr_code pf_packer_init(pf_packer *packer, int level, pr_err *err);
 void pf_packer_release(pf_packer *packer);
 
 /* Fill packer->out with the next segment.  header: the PF_HEADER_SIZE bytes for
- * the first segment, else NULL. */
+ * a checkpoint that describes the recording (pf_pending_describe()), else
+ * NULL. */
 pr_code pf_packer_pack(pf_packer *packer, const pf_encoder *e,
                        const pf_pending *notes, const uint8_t *header,
                        pr_err *err);

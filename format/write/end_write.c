@@ -14,7 +14,8 @@ complete_header(const pf_ending *ending, const pf_pending *notes,
     pf_put_u64(header + PF_HEADER_SAMPLES, ending->samples);
     pf_put_u32(header + PF_HEADER_THREADS, ending->threads);
     pf_put_u64(header + PF_HEADER_STRINGS, ending->at);
-    pf_put_u64(header + PF_HEADER_FRAMES, ending->at + notes->strings.items.n);
+    pf_put_u64(header + PF_HEADER_FRAMES,
+               ending->at + notes->strings.all.items.n);
 }
 
 /* The checksums of the index are filled in when all else stands. */
@@ -58,7 +59,7 @@ static void
 put_footer(pf_buf *tail, const pf_pending *notes, uint64_t at)
 {
     uint8_t footer[PF_FOOTER_SIZE] = {0};
-    pf_put_u32(footer + PF_FOOTER_STRINGS, (uint32_t)notes->strings.n);
+    pf_put_u32(footer + PF_FOOTER_STRINGS, (uint32_t)notes->strings.all.n);
     pf_put_u32(footer + PF_FOOTER_FRAMES, (uint32_t)notes->frames.n);
     pf_put_u64(footer + PF_FOOTER_FILE_SIZE, at + tail->n + sizeof footer);
     pf_buf_bytes(tail, footer, sizeof footer);
@@ -82,8 +83,8 @@ pf_end_make(const pf_ending *ending, pf_pending *notes,
             uint8_t header[PF_HEADER_SIZE], pf_buf *ret, pr_err *err)
 {
     complete_header(ending, notes, header);
-    pf_buf tail = notes->strings.items;
-    notes->strings.items = (pf_buf){0};
+    pf_buf tail = notes->strings.all.items;
+    notes->strings.all.items = (pf_buf){0};
     pf_buf_bytes(&tail, notes->frames.items.p, notes->frames.items.n);
     size_t index = tail.n;
     if (ending->index)

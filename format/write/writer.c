@@ -15,6 +15,7 @@
 #include "format/write/output.h"
 #include <pyrec/writer.h>
 
+#include <base/opts.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,8 +77,9 @@ static pr_code
 write_segment(pf_writer *w, pr_err *err)
 {
     pf_packer *packer = &w->packer;
+    bool all = pf_pending_describe(&w->notes, w->out.size);
     pr_code rc = pf_packer_pack(packer, &w->encoder, &w->notes,
-                                w->index.n == 0 ? w->header : NULL, err);
+                                all ? w->header : NULL, err);
     if (rc != PR_OK)
         return rc;
     rc = pf_output_append(&w->out, packer->out.p, packer->out.n, err);
@@ -461,21 +463,25 @@ init_encoder(pf_writer *w, const pf_writer_opts *opts)
 }
 
 pr_code
-pf_writer_open(const char *path, const pf_writer_opts *opts, pr_sink **ret,
+pf_writer_open(const char *path, const pf_writer_opts *given, pr_sink **ret,
                pr_err *err)
 {
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
+    pr_code rc = pr_opts_take(&opts, sizeof opts, given, err);
+    if (rc != PR_OK)
+        return rc;
     pf_writer *w = calloc(1, sizeof *w);
     if (!w)
         return pr_no_memory(err);
     w->sink.ops = &writer_ops;
-    w->plain = opts->compression == PF_COMPRESSION_NONE;
+    w->plain = opts.compression == PF_COMPRESSION_NONE;
     w->notes.tables_only = w->plain;
     w->noted_us = UINT64_MAX;
-    init_encoder(w, opts);
-    int level = opts->level ? opts->level : DEFAULT_LEVEL;
-    pr_code rc = w->plain ? PR_OK : pf_packer_init(&w->packer, level, err);
+    init_encoder(w, &opts);
+    int level = opts.level ? opts.level : DEFAULT_LEVEL;
+    rc = w->plain ? PR_OK : pf_packer_init(&w->packer, level, err);
     if (rc == PR_OK)
-        rc = pf_output_open(&w->out, path, opts->force != 0, opts->fsync != 0,
+        rc = pf_output_open(&w->out, path, opts.force != 0, opts.fsync != 0,
                             err);
     if (rc != PR_OK) {
         release(w);

@@ -52,7 +52,7 @@ typedef struct pf_writer_stats {
 } pf_writer_stats;
 
 /* Create `path` and give the sink; S1 of sink.h ends it.  opts NULL: the
- * defaults.
+ * defaults; an option that this version does not know is PR_USAGE.
  * The file must not exist (PR_EXISTS) unless opts->force, which unlinks it: its
  * content is gone with this call, except for those who have it open.  It must
  * be a regular file, since the header is completed at the end: a pipe or device

@@ -617,7 +617,17 @@ class Decoder:
             self.end = self.index.region_end
         self.judge()
         self.note_layout(in_place)
+        self.separate()
         return self.fill()
+
+    def separate(self):
+        """5.3: two threads with one identity."""
+        seen = set()
+        for identity in self.identity.values():
+            while tuple(identity[:3]) in seen:
+                identity[1] = identity[1] + (1 << 32) & (1 << 64) - 1
+                self.note(Damaged("an identity of two threads"))
+            seen.add(tuple(identity[:3]))
 
     def of_header(self, index):
         return xxh64(self.data[:64]) == index.header_check

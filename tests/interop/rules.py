@@ -492,6 +492,8 @@ for _name, _kind, _content in (
         ("rates-index", RATES, varints(1, (1 << 32) - 1, 0, 5)),
         ("rates-interval-0", RATES, varints(1, 0, 0, 0))):
     body(_name, added(_kind, _content))
+body("threads-identity", added(THREADS, varints(1, *B) + b"\2\0" + varints(
+    0, *A)), times=ALL)
 for _name, _kind, _content in (
         ("threads-flags", THREADS, varints(1, *A) + b"\xfd" + string(b"n")),
         ("meta-key-255", META, varint(1) + string(b"k" * 255) + b"\0"),

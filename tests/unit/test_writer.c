@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
+#include "format/read/checkpoint_read.h"
 #include <cmocka.h>
 #include <pyrec/reader.h>
 #include <pyrec/writer.h>
@@ -1053,6 +1054,106 @@ an_empty_profile_is_a_whole_file(void **state)
     }
 }
 
+/* Zero the file up to `end`. */
+static void
+zero_start(size_t end)
+{
+    static const uint8_t zeros[4096];
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    for (size_t at = 0; at < end; at += sizeof zeros)
+        assert_int_equal(fwrite(zeros, 1, sizeof zeros, f), sizeof zeros);
+    fclose(f);
+}
+
+/* W9 */
+static void
+the_second_half_of_a_file_describes_the_recording(void **state)
+{
+    (void)state;
+    pf_writer_opts opts = small_segments();
+    model m = told_model(30, 4000, &opts);
+    finish(m.sink);
+    file whole = slurp(path);
+    zero_start(whole.n / 2);
+    taker t = {.sink.ops = &taker_ops};
+    pf_reader *reader;
+    pr_err err = PR_ERR_INIT;
+    uint64_t n;
+    assert_int_equal(pf_reader_open(path, NULL, &reader, &err), PR_OK);
+    assert_int_equal(pf_reader_replay(reader, NULL, &t.sink, &n, &err),
+                     PR_DAMAGED);
+    assert_int_equal(t.start.start_us, 5000);
+    assert_int_equal(t.start.mode, PR_MODE_GIL);
+    assert_non_null(strstr(t.meta, "host=box;"));
+    for (uint32_t i = 0; i < THREADS; i++)
+        assert_string_equal(t.name[i], "worker");
+    assert_true(n > 0);
+    pf_reader_free(reader);
+    taker_release(&t);
+    model_release(&m);
+    free(whole.bytes);
+}
+
+/* Each repetition doubles the file at least. */
+static void
+the_description_is_repeated_rarely(void **state)
+{
+    (void)state;
+    piece pieces[400];
+    pf_writer_opts opts = small_segments();
+    model m = told_model(31, 4000, &opts);
+    finish(m.sink);
+    file f = slurp(path);
+    size_t n = split(f, pieces, 400), described = 0, last = 0;
+    for (size_t i = 0; i < n; i++) {
+        pf_checkpoint c;
+        pf_cur body;
+        pf_buf scratch = {0};
+        pf_budget budget;
+        const piece *p = &pieces[i];
+        pf_budget_init(&budget, NULL, f.n);
+        assert_int_equal(pf_checkpoint_check(p->checkpoint, p->checkpoint_bytes,
+                                             false, &c, NULL),
+                         PR_OK);
+        assert_int_equal(
+            pf_checkpoint_body(&c, false, &budget, &scratch, &body, NULL),
+            PR_OK);
+        size_t at = (size_t)(p->data - f.bytes);
+        if (*body.p == PF_TYPE_HEADER) {
+            assert_true(at >= 2 * last);
+            last = at;
+            described++;
+        }
+        free(scratch.p);
+    }
+    assert_in_range(described, 2, 12);
+    model_release(&m);
+    free(f.bytes);
+}
+
+static void
+options_of_another_version_are_taken_or_refused(void **state)
+{
+    (void)state;
+    pr_sink *sink;
+    pr_err err = PR_ERR_INIT;
+    finish(begin(path, NULL));
+    unlink(path);
+    struct {
+        pf_writer_opts opts;
+        uint64_t later;
+    } newer = {PF_WRITER_OPTS_INIT, 0};
+    newer.opts.size = sizeof newer;
+    finish(begin(path, &newer.opts));
+    unlink(path);
+    newer.later = 1;
+    assert_int_equal(pf_writer_open(path, &newer.opts, &sink, &err), PR_USAGE);
+    pf_writer_opts unset = {0};
+    assert_int_equal(pf_writer_open(path, &unset, &sink, &err), PR_USAGE);
+    assert_false(exists(path));
+}
+
 /* ---- the end of a recording (W2) ---- */
 
 static void
@@ -1443,6 +1544,9 @@ main(void)
         TEST(only_a_segment_without_records_hides_its_content_size),
         TEST(a_count_is_written_again_only_when_it_changed),
         TEST(an_empty_profile_is_a_whole_file),
+        TEST(the_second_half_of_a_file_describes_the_recording),
+        TEST(the_description_is_repeated_rarely),
+        TEST(options_of_another_version_are_taken_or_refused),
         TEST(abort_keeps_the_checkpoints_and_drops_the_rest),
         TEST(abort_before_the_first_segment_leaves_no_file),
         TEST(abort_leaves_the_file_that_another_put_in_its_place),
