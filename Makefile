@@ -243,7 +243,7 @@ run-check-peers:
 	  sh tests/setup/testsuite.sh $(B)/interpreters.env, \
 	  peers free-threaded)
 
-check-long: ## an hour: soak, kills, faults, packages, reproducible builds, fuzzing
+check-long: ## hours: soak, faults, new roots, packages, reproducible builds, fuzzing
 run-check-long:
 	$(call tests,sh tests/setup/packages.sh build check long && \
 	  $(SUBMAKE) test-programs WERROR=1 && \

@@ -2,73 +2,59 @@
 # The Debian packages are built, pass lintian, are installed, used, upgraded and
 # removed in new roots of Debian 12 and 13.
 set -u
-# shellcheck source=tests/setup/apt.sh
-. "$SRC/tests/setup/apt.sh"
+# shellcheck source=tests/setup/root.sh
+. "$SRC/tests/setup/root.sh"
 status=0
 result() {
     [ "$1" -eq 0 ] && echo "ok $2" && return
     echo "not ok $2"
     status=1
 }
-for need in mmdebstrap git; do
-    command -v $need >/dev/null && [ "$(id -u)" -eq 0 ] || {
-        echo "ok Debian packages # SKIP they need root and $need"
-        exit 0
-    }
-done
+can_make_roots || {
+    echo "ok Debian packages # SKIP they need root and mmdebstrap"
+    exit 0
+}
 
 # What the package says that its build needs.
 needs=$(sed -n '/^Build-Depends:/,/^[A-TV-Z]/{/^Build-Depends:\|^ /p}' \
     "$SRC/.debian/control" | sed 's/^Build-Depends://; s/([^)]*)//g; s/:any//g; s/-compat//' |
     tr ',\n' '  ')
 version=$(sed -n 's/.*PYREC_VERSION "\(.*\)"/\1/p' "$SRC/include/pyrec/version.h")
-mirror=$(apt_mirror)
-
-# in_root COMMAND: by a shell in $root, with a /proc.
-in_root() {
-    unshare --mount --pid --fork sh -c '
-        mount -t proc proc "$1/proc" &&
-            exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
-                DEBIAN_FRONTEND=noninteractive chroot "$1" sh -euc "$2"' sh \
-        "$root" "$1"
-}
-
 try_suite() {
     suite=$1
     root=$PWD/$suite
-    mmdebstrap --mode=root --variant=apt \
-        --aptopt='Acquire::Check-Valid-Until "false"' --include="build-essential
-        $needs git lintian pkg-config" "$suite" "$root" "$mirror" \
+    # shellcheck disable=SC2086 # a list of words
+    new_root "$suite" "$root" build-essential $needs git lintian pkg-config \
         >"$suite.log" 2>&1 || {
         tail -n 5 "$suite.log"
         result 1 "a root of $suite"
         return
     }
     git clone -q "$SRC" "$root/src"
-    in_root 'cd /src && make deb && cp -R build/deb /first' >>"$suite.log" 2>&1 || {
+    in_root "$root" 'cd /src && make deb && cp -R build/deb /first' >>"$suite.log" 2>&1 || {
         tail -n 20 "$suite.log"
         result 1 "$suite: make deb builds"
         return
     }
     result 0 "$suite: make deb builds"
-    in_root 'cd /first && lintian --allow-root --fail-on error,warning *.changes'
+    in_root "$root" 'cd /first && lintian --allow-root --fail-on error,warning *.changes'
     result $? "$suite: lintian finds no error and no warning"
-    in_root 'find / -xdev -path /src -prune -o -print | sort >/src/before
+    in_root "$root" 'find / -xdev -path /src -prune -o -print | sort >/src/before
         cd /first && apt-get install -y -qq ./pyrec_*.deb ./libpyrec*_*.deb' \
         >>"$suite.log" 2>&1
     result $? "$suite: the packages are installed"
-    in_root 'python3 /src/tests/demo/shop.py 60 & app=$!
+    in_root "$root" 'python3 /src/tests/demo/shop.py 60 & app=$!
         until pyrec --check $app || ! kill -0 $app; do sleep 0.1; done
         pyrec -q -p $app -o /src/run.bin -d 1 && kill $app
         pyquery /src/run.bin "top 5"'
     result $? "$suite: the installed programs record and answer"
-    in_root 'cd /src && printf "%s\n" "#include <pyrec/version.h>" \
+    in_root "$root" 'cd /src && printf "%s\n" "#include <pyrec/version.h>" \
             "#include <stdio.h>" "int main(void)" \
             "{ return puts(pr_version()) < 0; }" >v.c &&
         cc v.c $(pkg-config --cflags --libs pyrec) -o v &&
         [ "$(./v)" = "'"$version"'" ]'
     result $? "$suite: a program is built with the installed library"
-    in_root "cd /src && sed -i '1s/$version/$version+1/' .debian/changelog &&
+    in_root "$root" "cd /src && sed -i '1s/$version/$version+1/' .debian/changelog &&
         git -c user.name=x -c user.email=x commit -qam x &&
         sed -i 's/PYREC_VERSION \"$version\"/PYREC_VERSION \"$version+1\"/' \
             include/pyrec/version.h &&
@@ -77,7 +63,7 @@ try_suite() {
         apt-get install -y -qq ./pyrec_*.deb ./libpyrec*_*.deb &&
         pyrec --version | grep -F '$version+1'" >>"$suite.log" 2>&1
     result $? "$suite: the packages are upgraded"
-    in_root 'apt-get purge -y -qq pyrec libpyrec0 libpyrec-dev &&
+    in_root "$root" 'apt-get purge -y -qq pyrec libpyrec0 libpyrec-dev &&
         find / -xdev -path /src -prune -o -print | sort >/src/after
         ! comm -13 /src/before /src/after | grep -i pyrec | grep -v "^/var/log"' \
         >>"$suite.log" 2>&1
