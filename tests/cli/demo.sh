@@ -1,5 +1,5 @@
 #!/bin/sh
-# The demo records, converts into four targets and asks; each command that it
+# The demo records, converts into five targets and asks; each command that it
 # prints can be run again.
 set -u
 status=0
@@ -14,7 +14,7 @@ sh "$SRC/tests/demo/demo.sh" build >printed 2>&1
 ended=$?
 cat printed
 result $ended "the demo ends well"
-for file in run.bin run.db run.collapsed.txt run.speedscope.json run.pstats; do
+for file in run.bin run.html run.db run.collapsed.txt run.speedscope.json run.pstats; do
     [ -s "build/demo/$file" ] && grep -q "$file" printed
     result $? "the demo leaves $file"
 done
