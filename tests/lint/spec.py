@@ -2,9 +2,10 @@
 """spec/format.md and the code say the same numbers, and tests keep its word.
 
 Every number and text of format/wire.h stands in the section of the
-specification that its comment names, and every duty of section 11 is cited by
-a test.  Constants that are computed from others are left out: what they are
-computed from is checked.
+specification that its comment names.  Constants that are computed from others
+are left out.  Every sentence with MUST has a mark with the tests that hold it,
+these tests exist, every rule of tests/interop/rules.py is cited, and every
+duty of section 11 is cited by a test.
 """
 
 import glob
@@ -13,6 +14,11 @@ import re
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+sys.path.insert(0, os.path.join(ROOT, "tests/interop"))
+
+import rules  # noqa: E402  (after its folder is in the path)
+
+MARK = re.compile(r"\[(?:checked|writer|reader): ([^\]]+)\]")
 
 
 def read(path):
@@ -96,10 +102,57 @@ def check_duties(spec):
             yield f"no test cites {duty}"
 
 
+def normative(spec):
+    """The paragraphs and items of the sections with rules, without the one
+    that explains the words."""
+    text = spec[:spec.index("\n## 14.")]
+    text = text.replace(text[text.index("\nMUST, MUST NOT"):
+                             text.index("\n*reserved*")], "")
+    return re.split(r"\n\n+|\n(?=- |\d+\. |\|)", text)
+
+
+def check_marks(spec):
+    """A mark follows each MUST before the next sentence with one."""
+    found = 0
+    for paragraph in normative(spec):
+        words = " ".join(paragraph.split())
+        for sentence in re.split(r"(?<=\]) ", words):
+            found += "MUST" in sentence
+            first = sentence.split("MUST", 1)[-1]
+            wrong = "MUST" in sentence and not MARK.search(sentence)
+            alone = re.search(r"\. [^.]*MUST", re.sub(r"\d\.\d", "", first))
+            if wrong or alone:
+                yield f"a MUST without a mark: {sentence[:100]}"
+    if found < 100:
+        yield f"only {found} rules found"
+
+
+def exists(test):
+    """A vector, a rule, or a file below tests/ with a function in it."""
+    path, *function = test.split()
+    if "/" not in path:
+        return path in rules.RULES or os.path.exists(
+            os.path.join(ROOT, f"spec/vectors/{path}.bin"))
+    where = os.path.join(ROOT, "tests", path)
+    return os.path.exists(where) and all(
+        f"\n{name}(" in read(f"tests/{path}") for name in function)
+
+
+def check_tests(spec):
+    cited = {test.strip() for paragraph in normative(spec)
+             for mark in MARK.findall(" ".join(paragraph.split()))
+             for test in mark.split(",")}
+    for test in sorted(cited):
+        if not exists(test):
+            yield f"there is no test {test}"
+    for name in sorted(rules.RULES.keys() - cited):
+        yield f"nothing cites the rule {name}"
+
+
 def main():
     spec = read("spec/format.md")
     faults = [*check_constants(spec, read("format/wire.h")),
-              *check_duties(spec)]
+              *check_duties(spec), *check_marks(spec), *check_tests(spec)]
     for fault in faults:
         print("spec/format.md:", fault)
     return 1 if faults else 0

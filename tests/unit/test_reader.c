@@ -924,6 +924,30 @@ counts_that_do_not_match_are_damage(void **state)
     }
 }
 
+/* ---- the budget ---- */
+
+static void
+a_file_beyond_the_budget_is_refused_by_name(void **state)
+{
+    (void)state;
+    plot p = {3, 2, 20, 10, 300, 4, false};
+    scratch s;
+    scratch_begin(&s);
+    write_plot(&p, &s, small_segments(1000));
+    pf_reader_opts opts = PF_READER_OPTS_INIT;
+    pf_reader *reader = NULL;
+    pr_err err = PR_ERR_INIT;
+    opts.memory = 1;
+    assert_int_equal(pf_reader_open(s.path, &opts, &reader, &err), PR_LIMIT);
+    assert_non_null(strstr(err.what, "of memory"));
+    assert_non_null(strstr(err.hint, "memory limit"));
+    opts.memory = 64 << 20;
+    pr_err_clear(&err);
+    assert_int_equal(pf_reader_open(s.path, &opts, &reader, &err), PR_OK);
+    pf_reader_free(reader);
+    scratch_end(&s);
+}
+
 /* ---- the sink's words ---- */
 
 static void
@@ -1010,6 +1034,7 @@ main(void)
         cmocka_unit_test(an_impossible_file_is_refused),
         cmocka_unit_test(records_that_lie_are_damage),
         cmocka_unit_test(counts_that_do_not_match_are_damage),
+        cmocka_unit_test(a_file_beyond_the_budget_is_refused_by_name),
         cmocka_unit_test(a_sink_that_fails_ends_the_replay_with_its_code),
         cmocka_unit_test(progress_begins_with_nothing_and_ends_with_all),
     };

@@ -1,6 +1,6 @@
 /*
  * test_writer.c - the writer: all that it was given stands in the file,
- * whatever happens to the recording (spec/format.md 11.2 W1 to W7).
+ * whatever happens to the recording (spec/format.md 11.2 W1 to W10).
  *
  * Linked with --wrap for the allocator and write(): see LINK_test_writer in
  * the Makefile.
@@ -1415,6 +1415,7 @@ expect_refused(pr_sink *sink, pr_delta d)
     assert_true(err.what[0] != '\0');
 }
 
+/* W10 */
 static void
 broken_promises_are_refused(void **state)
 {
