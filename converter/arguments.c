@@ -83,6 +83,14 @@ take_output(arguments *args, const char *value)
 }
 
 static bool
+take_into(arguments *args, const char *value)
+{
+    args->into = value;
+    args->conv.add = 1;
+    return true;
+}
+
+static bool
 take_force(arguments *args, const char *value)
 {
     (void)value;
@@ -289,6 +297,8 @@ static const row rows[] = {
      take_to},
     {"output", 'o', "OUTPUT", "default: beside FILE; '-': standard output",
      take_output},
+    {"into", 0, "DATABASE",
+     "add profiles to this database, or make it (sqlite)", take_into},
     {"force", 'f', NULL, "replace an existing OUTPUT", take_force},
     {"between", 0, "A..B", "samples of this time only: 2.5s, 300ms, 1m",
      take_between},
@@ -442,6 +452,19 @@ take_option(arguments *args, int option, pr_err *err)
     }
 }
 
+/* --into is an output and a target. */
+static pr_code
+take_database(arguments *args, pr_err *err)
+{
+    if (args->action != ARG_CONVERT)
+        return fail_usage(err, "--into converts once");
+    if (args->target || args->output)
+        return fail_usage(err, "--into takes no target and no output");
+    args->target = "sqlite";
+    args->output = args->into;
+    return PR_OK;
+}
+
 /* Is what is given what the action needs? */
 static pr_code
 check_action(arguments *args, pr_err *err)
@@ -459,6 +482,8 @@ check_action(arguments *args, pr_err *err)
     if (!converts && (n > 1 || args->target || args->output))
         return fail_usage(err, "--info and --verify take one file, no target "
                                "and no output");
+    if (args->into)
+        return take_database(args, err);
     if (!converts || args->target)
         return PR_OK;
     const conv_target_info *target =

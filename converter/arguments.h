@@ -17,7 +17,7 @@ typedef enum arg_action {
 
 typedef struct arguments {
     arg_action action;
-    const char *target, *output; /* NULL: not given */
+    const char *target, *output, *into; /* NULL: not given */
     conv_opts conv;
     bool quiet;
     const char **names;       /* what the lists of conv.filters point into */

@@ -153,6 +153,10 @@ note(const conv_report *done, const char *output)
         fputs("pyconv: samples of several tasks were taken at one moment, so "
               "time is nominal: one interval each\n",
               stderr);
+    if (done->there)
+        pr_message(stderr, "pyconv", NULL,
+                   "%" PRIu64 " profile%s in '%s' already", done->there,
+                   done->there == 1 ? " was" : "s were", output);
     if (done->unmatched[0])
         pr_message(stderr, "pyconv", "warning",
                    "nothing in the profile is called '%s'", done->unmatched);

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const conv_target *const targets[] = {
 #define TARGET(name) &conv_##name,
@@ -133,6 +134,7 @@ check_taken(const conv_target *t, const conv_opts *o, conv_style style,
         {o->base != NULL, t->takes & CONV_TAKES_BASE, "comparison"},
         {o->zstd_level || o->no_compression, t->takes & CONV_TAKES_COMPRESSION,
          "compression"},
+        {o->add != 0, t->takes & CONV_TAKES_ADD, "output to add to"},
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].given && !choices[i].taken)
@@ -259,6 +261,7 @@ write_model(conv_sources *sources, const conv_target *target, conv_job *job,
     job->time = asked;
     report->samples += model->samples;
     report->names_changed = job->names_changed;
+    report->there = job->there;
     report->unobserved_us += model->unobserved_us;
     report->tasks_nominal |= model->simultaneous && asked == CONV_TIME_REAL;
     memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
@@ -441,6 +444,25 @@ open_output(const conv_paths *paths, const conv_target *target,
     return rc;
 }
 
+/* Add to a database that is there. */
+static pr_code
+run_into(const conv_paths *paths, const conv_target *target,
+         const char *output, conv_job *job, conv_report *ret, pr_err *err)
+{
+    conv_report report = {.delivered = 0};
+    job->into = output;
+    pr_code rc = refuse_input(paths, output, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = write_each(paths, target, job, &report, err);
+    report.delivered = is_delivered(rc) && job->has_output;
+    if (report.delivered && ret)
+        *ret = report;
+    else if (!report.delivered)
+        pr_err_wrap(err, "cannot add to '%s'", output);
+    return rc;
+}
+
 static pr_code
 run(const conv_paths *paths, const conv_target *target, const char *output,
     conv_job *job, conv_report *ret, pr_err *err)
@@ -472,8 +494,9 @@ conv_run(const char *const *input, size_t n, const char *target_name,
     if (rc == PR_OK)
         rc = plan_job(target, opts, paths.at[0], &job, err);
     if (rc == PR_OK) {
+        bool into = opts->add && access(output, F_OK) == 0;
         job.n_inputs = paths.n;
-        rc = run(&paths, target, output, &job, ret, err);
+        rc = (into ? run_into : run)(&paths, target, output, &job, ret, err);
     }
     conv_paths_release(&paths);
     return rc;

@@ -12,8 +12,12 @@ conv_sqlite_fail(sqlite3 *database, pr_err *err)
 {
     int rc = sqlite3_errcode(database);
     pr_code code = rc == SQLITE_NOMEM ? PR_NOMEM : PR_IO;
+    if (rc == SQLITE_NOTADB)
+        return PR_FAIL(err, PR_FOREIGN, "the output is not a database");
     PR_FAIL_SYS(err, code, sqlite3_system_errno(database),
                 "cannot write the database: %s", sqlite3_errmsg(database));
+    if (rc == SQLITE_BUSY)
+        pr_err_hint(err, "another program writes to it; try again");
     if (rc == SQLITE_FULL)
         pr_err_hint(err, "make room, or write to another file system");
     return code;

@@ -51,13 +51,7 @@ create(sqlite3 *database, pr_err *err)
     snprintf(numbers, sizeof numbers,
              "PRAGMA application_id=%d;PRAGMA user_version=%d;",
              PR_SCHEMA_APPLICATION_ID, PR_SCHEMA_VERSION);
-    pr_code rc = execute(database, "PRAGMA page_size=8192", err);
-    if (rc == PR_OK)
-        rc = execute(database, "PRAGMA encoding='UTF-8'", err);
-    if (rc == PR_OK)
-        rc = execute(database, "BEGIN", err);
-    if (rc == PR_OK)
-        rc = execute(database, numbers, err);
+    pr_code rc = execute(database, numbers, err);
     for (size_t i = 0; i < sizeof schema / sizeof *schema && rc == PR_OK; i++)
         rc = execute(database, schema[i], err);
     return rc;
@@ -119,12 +113,16 @@ conv_tables_begin(sqlite3 *database, conv_tables *ret, pr_err *err)
     conv_tables tables = {.database = database};
     int64_t objects = 0;
     guard(database);
-    pr_code rc = ask_integer(database, "SELECT count(*) FROM sqlite_schema",
-                             &objects, err);
-    if (rc == PR_OK && objects == 0)
-        rc = create(database, err);
-    else if (rc == PR_OK && (rc = check_version(database, err)) == PR_OK)
+    /* these two count in an empty database only */
+    pr_code rc = execute(
+        database, "PRAGMA page_size=8192;PRAGMA encoding='UTF-8'", err);
+    if (rc == PR_OK)
         rc = execute(database, "BEGIN IMMEDIATE", err);
+    if (rc == PR_OK)
+        rc = ask_integer(database, "SELECT count(*) FROM sqlite_schema",
+                         &objects, err);
+    if (rc == PR_OK)
+        rc = objects ? check_version(database, err) : create(database, err);
     if (rc == PR_OK)
         rc = learn_ids(&tables, err);
     if (rc == PR_OK)
@@ -134,18 +132,15 @@ conv_tables_begin(sqlite3 *database, conv_tables *ret, pr_err *err)
     return rc;
 }
 
+/* The id of the profile with this identity; 0: there is none. */
 static pr_code
-is_there(conv_tables *t, uint64_t hash, bool *ret, pr_err *err)
+find_profile(conv_tables *t, uint64_t hash, int64_t *ret, pr_err *err)
 {
     char sql[96];
-    int64_t n = 0;
     snprintf(sql, sizeof sql,
-             "SELECT count(*) FROM profile WHERE hash=x'%016llx'",
+             "SELECT ifnull(max(id), 0) FROM profile WHERE hash=x'%016llx'",
              (unsigned long long)hash);
-    pr_code rc = ask_integer(t->database, sql, &n, err);
-    if (rc == PR_OK)
-        *ret = n > 0;
-    return rc;
+    return ask_integer(t->database, sql, ret, err);
 }
 
 static void
@@ -178,15 +173,15 @@ put_all(conv_entry *e, pr_err *err)
 
 pr_code
 conv_tables_add(conv_tables *tables, const conv_model *model,
-                const char *source, bool *ret_added, uint64_t *names_changed,
-                pr_err *err)
+                const char *source, int64_t *ret_profile, bool *ret_added,
+                uint64_t *names_changed, pr_err *err)
 {
     conv_entry e = {.tables = tables,
                     .model = model,
                     .source = source,
                     .hash = conv_entry_hash(model)};
-    bool known = false;
-    pr_code rc = is_there(tables, e.hash, &known, err);
+    int64_t known = 0;
+    pr_code rc = find_profile(tables, e.hash, &known, err);
     if (rc == PR_OK && !known)
         rc = conv_index_build(model, &e.index, err);
     if (rc == PR_OK && !known) {
@@ -197,8 +192,10 @@ conv_tables_add(conv_tables *tables, const conv_model *model,
     pr_list_release(&e.function);
     pr_list_release(&e.frame);
     *names_changed += e.names_changed;
-    if (rc == PR_OK)
+    if (rc == PR_OK) {
         *ret_added = !known;
+        *ret_profile = known ? known : e.profile;
+    }
     return rc;
 }
 

@@ -20,17 +20,18 @@ typedef struct conv_tables {
 } conv_tables;
 
 /* Begin to add: the tables are made in an empty database and learnt from one
- * that has them, in one transaction.  PR_FOREIGN: a database of something
- * else; PR_NEWER: its schema is newer, or older, than this one. */
+ * that has them, in one transaction, which keeps other writers out.
+ * PR_FOREIGN: a database of something else, or not a database; PR_NEWER: its
+ * schema is newer, or older, than this one. */
 pr_code conv_tables_begin(struct sqlite3 *database, conv_tables *ret,
                           pr_err *err);
 
 /* Add the profile of a finished model that came from `source`.  *ret_added
  * becomes false, and nothing is done, if the database has this very profile.
- * Adds to *names_changed. */
+ * *ret_profile becomes its id in either case.  Adds to *names_changed. */
 pr_code conv_tables_add(conv_tables *tables, const conv_model *model,
-                        const char *source, bool *ret_added,
-                        uint64_t *names_changed, pr_err *err);
+                        const char *source, int64_t *ret_profile,
+                        bool *ret_added, uint64_t *names_changed, pr_err *err);
 
 /* End the transaction: all that was added is there, or with `keep` false none
  * of it.  Releases *tables in any case. */

@@ -1,5 +1,6 @@
 /*
- * sqlite.c - the tables that pyquery asks (spec/schema.md), in a new file.
+ * sqlite.c - the tables that pyquery asks (spec/schema.md), in a new file or
+ * added to one.
  */
 #include "converter/target/table.h"
 
@@ -14,11 +15,29 @@
 static const char pragmas[] = "PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;"
                               "PRAGMA locking_mode=EXCLUSIVE;";
 
+enum { PATIENCE_MS = 60000 }; /* for another writer of the same database */
+
 /* A database that profiles are added to. */
 typedef struct session {
     sqlite3 *database;
     conv_tables tables;
 } session;
+
+/* An existing database keeps its journal: all of the profiles are in it, or
+ * none, however this ends. */
+static int
+open_database(const conv_job *job, sqlite3 **ret)
+{
+    const char *path = job->into     ? job->into
+                       : job->memory ? ":memory:"
+                                     : conv_out_path(job->out);
+    int rc = sqlite3_open_v2(
+        path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    return job->into ? sqlite3_busy_timeout(*ret, PATIENCE_MS)
+                     : sqlite3_exec(*ret, pragmas, NULL, NULL, NULL);
+}
 
 static pr_code
 begin_sqlite(conv_job *job, pr_err *err)
@@ -26,11 +45,7 @@ begin_sqlite(conv_job *job, pr_err *err)
     session *s = calloc(1, sizeof *s);
     if (!s)
         return pr_no_memory(err);
-    const char *path = job->memory ? ":memory:" : conv_out_path(job->out);
-    int rc = sqlite3_open_v2(path, &s->database,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_exec(s->database, pragmas, NULL, NULL, NULL);
+    int rc = open_database(job, &s->database);
     pr_code code = rc == SQLITE_OK
                        ? conv_tables_begin(s->database, &s->tables, err)
                        : conv_sqlite_fail(s->database, err);
@@ -47,9 +62,12 @@ static pr_code
 write_sqlite(conv_job *job, pr_err *err)
 {
     session *s = job->state;
-    bool added;
-    return conv_tables_add(&s->tables, job->model, job->source, &added,
-                           &job->names_changed, err);
+    int64_t profile;
+    bool added = true;
+    pr_code rc = conv_tables_add(&s->tables, job->model, job->source, &profile,
+                                 &added, &job->names_changed, err);
+    job->there += !added;
+    return rc;
 }
 
 static pr_code
@@ -73,6 +91,7 @@ const conv_target conv_sqlite = {
     .level = CONV_LEVEL_DEFAULT,
     .time = CONV_TIME_REAL,
     .times = CONV_TIMES_OF_CLOCK,
+    .takes = CONV_TAKES_ADD,
     .by_path = true,
     .write = write_sqlite,
     .begin = begin_sqlite,

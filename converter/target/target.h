@@ -30,6 +30,8 @@ typedef struct conv_job {
     void *state;     /* of a target with begin */
     struct sqlite3 **memory; /* not NULL: where sqlite leaves its database,
                               * which is in memory and not a file */
+    const char *into;        /* not NULL: the database that sqlite adds to */
+    uint64_t there;          /* inputs that it had */
     conv_style style;
     conv_level level;
     conv_time time;
@@ -42,7 +44,8 @@ typedef struct conv_job {
 enum {
     CONV_TAKES_LEVEL = 1,       /* --lines, --functions */
     CONV_TAKES_COMPRESSION = 2, /* --level, --compression */
-    CONV_TAKES_BASE = 4         /* --base */
+    CONV_TAKES_BASE = 4,        /* --base */
+    CONV_TAKES_ADD = 8          /* --into */
 };
 
 #define CONV_TIMES_ALL \

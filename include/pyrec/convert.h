@@ -83,12 +83,15 @@ typedef struct conv_opts {
     conv_filters filters;
     const char *base; /* target collapsed: compare with this profile, NULL: do
                        * not */
+    int add;          /* target sqlite, 1: an existing output is added to, in
+                       * one transaction */
 } conv_opts;
 
 #define CONV_OPTS_INIT                                                       \
     {                                                                        \
         sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0,   \
-            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL}, {0}, NULL \
+            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL}, {0},      \
+            NULL, 0                                                          \
     }
 
 /* A target as a user sees it.  All texts are static. */
@@ -116,6 +119,7 @@ typedef struct conv_report {
                              * samples of several tasks of one thread were
                              * taken at one moment */
     char unmatched[128];    /* a filter's name that means nothing; "": none */
+    uint64_t there;         /* inputs that the database to be added to had */
     int delivered;          /* 1: there is an output */
 } conv_report;
 
