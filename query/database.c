@@ -3,6 +3,7 @@
  */
 #include "query/database.h"
 
+#include "query/cache.h"
 #include "query/inputs.h"
 #include "query/words.h"
 
@@ -287,7 +288,7 @@ static const struct shape {
     {"function", "id, file_id, qualname, name, first_line, kind"},
     {"thread", "id, process_id, tid, interp, name, is_main, t0_us, t1_us,"
                " samples, weight_us, unobserved_us, proven, sleeping,"
-               " unproven, stopped, lost"},
+               " unproven, stopped, lost, first_run, last_run"},
     {"node", "id, parent_id, last_id, function_id, line"},
     {"run", "thread_id, node_id, status, t0_us, t1_us, n, weight_us"},
     {"node_self", "id, node_id, thread_id, status, n, weight_us"},
@@ -507,14 +508,46 @@ open_any(const q_inputs *inputs, sqlite3 **ret, pr_err *err)
                           ret, err);
 }
 
+/* A folder's database in the cache; PR_END: there is no cache. */
 static pr_code
-open_inputs(const q_inputs *inputs, q_database **ret, pr_err *err)
+open_folder(const char *folder, sqlite3 **ret, pr_err *err)
+{
+    conv_opts opts = CONV_OPTS_INIT;
+    char *path;
+    pr_code rc = q_cache_path(folder, &path, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = conv_archive_open(folder, path, &opts, ret, err);
+    if (rc == PR_IO || rc == PR_FOREIGN || rc == PR_NEWER)
+        pr_err_hint(err, "'%s' is the cache; it may be removed", path);
+    free(path);
+    return rc;
+}
+
+static pr_code
+open_paths(const char *const *path, size_t n, sqlite3 **ret, pr_err *err)
+{
+    struct stat st;
+    q_inputs inputs = {0};
+    bool folder = n == 1 && stat(path[0], &st) == 0 && S_ISDIR(st.st_mode);
+    pr_code rc = folder ? open_folder(path[0], ret, err) : PR_END;
+    if (rc != PR_END)
+        return rc;
+    rc = q_inputs_expand(path, n, &inputs, err);
+    if (rc == PR_OK)
+        rc = open_any(&inputs, ret, err);
+    q_inputs_release(&inputs);
+    return rc;
+}
+
+pr_code
+q_open_all(const char *const *path, size_t n, q_database **ret, pr_err *err)
 {
     q_database *database = calloc(1, sizeof *database);
     if (!database)
         return pr_no_memory(err);
     database->max_ticks = MAX_TICKS;
-    pr_code opened = open_any(inputs, &database->sqlite, err);
+    pr_code opened = open_paths(path, n, &database->sqlite, err);
     if (!database->sqlite) {
         q_close(database);
         return opened;
@@ -523,24 +556,13 @@ open_inputs(const q_inputs *inputs, q_database **ret, pr_err *err)
     pr_err *later = opened == PR_OK ? err : NULL;
     pr_code rc = guard(database, later);
     if (rc == PR_OK)
-        rc = check_database(database, inputs->path[0], later);
+        rc = check_database(database, path[0], later);
     if (rc != PR_OK) {
         q_close(database);
         return rc;
     }
     *ret = database;
     return opened;
-}
-
-pr_code
-q_open_all(const char *const *path, size_t n, q_database **ret, pr_err *err)
-{
-    q_inputs inputs = {0};
-    pr_code rc = q_inputs_expand(path, n, &inputs, err);
-    if (rc == PR_OK)
-        rc = open_inputs(&inputs, ret, err);
-    q_inputs_release(&inputs);
-    return rc;
 }
 
 pr_code

@@ -81,14 +81,16 @@ fill_table(q_database *database, const q_plan *plan, const q_samples *samples,
     pr_code rc = q_database_exec(database, create, err);
     if (rc == PR_OK)
         rc = q_database_prepare(database, insert, &stmt, err);
-    if (rc == PR_OK) /* one transaction, or each row pays for its own */
+    /* one transaction, or each row pays for its own; an archive has one */
+    bool begins = rc == PR_OK && sqlite3_get_autocommit(database->sqlite);
+    if (begins)
         rc = q_database_exec(database, "BEGIN", err);
     if (rc == PR_OK)
         rc = insert_groups(database, stmt, samples, groups, err);
     sqlite3_finalize(stmt);
     sqlite3_free(create);
     sqlite3_free(insert);
-    if (!sqlite3_get_autocommit(database->sqlite)) {
+    if (begins) {
         pr_code ended = q_database_exec(database, "COMMIT", err);
         rc = rc == PR_OK ? ended : rc;
     }

@@ -7,6 +7,7 @@
 #include "converter/filter/chain.h"
 #include "converter/input/input_files.h"
 #include "converter/input/source.h"
+#include "converter/job/job.h"
 #include "converter/target/table.h"
 
 #include <stdio.h>
@@ -143,10 +144,9 @@ check_taken(const conv_target *t, const conv_opts *o, conv_style style,
     return PR_OK;
 }
 
-/* Check the options and decide what they leave open. */
-static pr_code
-plan_job(const conv_target *target, const conv_opts *opts, const char *source,
-         conv_job *job, pr_err *err)
+pr_code
+conv_job_plan(const conv_target *target, const conv_opts *opts,
+              const char *source, conv_job *ret, pr_err *err)
 {
     conv_style style;
     pr_code rc = find_style(opts->style, &style, err);
@@ -163,24 +163,23 @@ plan_job(const conv_target *target, const conv_opts *opts, const char *source,
                        "the stock style has its own level and time");
     if (opts->from_us >= opts->to_us)
         return PR_FAIL(err, PR_USAGE, "the range of time is empty");
-    *job = (conv_job){.opts = opts,
+    *ret = (conv_job){.opts = opts,
                       .source = source,
                       .style = style,
                       .level = opts->level,
                       .time = opts->time};
-    if (job->level == CONV_LEVEL_DEFAULT)
-        job->level = stock || style == CONV_STYLE_PYSPY ? CONV_LEVEL_LINE
+    if (ret->level == CONV_LEVEL_DEFAULT)
+        ret->level = stock || style == CONV_STYLE_PYSPY ? CONV_LEVEL_LINE
                                                         : target->level;
-    if (job->time == CONV_TIME_DEFAULT)
-        job->time = stock ? CONV_TIME_SAMPLES : target->time;
+    if (ret->time == CONV_TIME_DEFAULT)
+        ret->time = stock ? CONV_TIME_SAMPLES : target->time;
     return PR_OK;
 }
 
 /* ---- model ---- */
 
-/* Is there a result, though perhaps not of all? */
-static bool
-is_delivered(pr_code rc)
+bool
+conv_job_delivered(pr_code rc)
 {
     return rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED;
 }
@@ -225,7 +224,7 @@ build_model(conv_sources *sources, const conv_target *target,
                            conv_model_sink(model), &first, err);
     if (rc == PR_OK)
         rc = feed(sources, opts, first, false, err);
-    if (is_delivered(rc))
+    if (conv_job_delivered(rc))
         *ret = model;
     else
         conv_model_free(model);
@@ -338,6 +337,19 @@ worse(pr_code had, pr_code rc, const pr_err *later, pr_err *err)
     return rc;
 }
 
+pr_code
+conv_job_add(const char *path, const conv_target *target, conv_job *job,
+             conv_report *report, pr_err *err)
+{
+    conv_sources *sources;
+    pr_code rc = conv_sources_open(&path, 1, &sources, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = write_model(sources, target, job, report, err);
+    conv_sources_free(sources);
+    return rc;
+}
+
 /* Each input by itself into one output. */
 static pr_code
 write_each(const conv_paths *paths, const conv_target *target, conv_job *job,
@@ -346,23 +358,17 @@ write_each(const conv_paths *paths, const conv_target *target, conv_job *job,
     pr_code had = target->begin(job, err), rc = had;
     if (rc != PR_OK)
         return rc;
-    for (size_t i = 0; i < paths->n && is_delivered(rc); i++) {
-        conv_sources *sources;
+    for (size_t i = 0; i < paths->n && conv_job_delivered(rc); i++) {
         pr_err later = PR_ERR_INIT;
         job->source = paths->at[i];
-        rc = conv_sources_open((const char *const *)&paths->at[i], 1, &sources,
-                               &later);
-        if (rc == PR_OK) {
-            rc = write_model(sources, target, job, report, &later);
-            conv_sources_free(sources);
-        }
-        if (is_delivered(rc))
+        rc = conv_job_add(paths->at[i], target, job, report, &later);
+        if (conv_job_delivered(rc))
             had = worse(had, rc, &later, err);
         else if (err)
             *err = later;
     }
     pr_err later = PR_ERR_INIT;
-    bool keep = is_delivered(rc) && job->has_output;
+    bool keep = conv_job_delivered(rc) && job->has_output;
     pr_code ended = target->end(job, keep, &later);
     return keep ? then(had, ended, err, &later) : worse(had, rc, &later, NULL);
 }
@@ -412,7 +418,7 @@ static pr_code
 end_output(pr_code rc, const char *output, conv_job *job, conv_report *report,
            conv_report *ret, pr_err *err)
 {
-    if (!is_delivered(rc) || !job->has_output) {
+    if (!conv_job_delivered(rc) || !job->has_output) {
         conv_out_abort(job->out);
         if (rc == PR_IO)
             pr_err_wrap(err, "cannot make '%s'", output);
@@ -446,8 +452,8 @@ open_output(const conv_paths *paths, const conv_target *target,
 
 /* Add to a database that is there. */
 static pr_code
-run_into(const conv_paths *paths, const conv_target *target,
-         const char *output, conv_job *job, conv_report *ret, pr_err *err)
+run_into(const conv_paths *paths, const conv_target *target, const char *output,
+         conv_job *job, conv_report *ret, pr_err *err)
 {
     conv_report report = {.delivered = 0};
     job->into = output;
@@ -455,7 +461,7 @@ run_into(const conv_paths *paths, const conv_target *target,
     if (rc != PR_OK)
         return rc;
     rc = write_each(paths, target, job, &report, err);
-    report.delivered = is_delivered(rc) && job->has_output;
+    report.delivered = conv_job_delivered(rc) && job->has_output;
     if (report.delivered && ret)
         *ret = report;
     else if (!report.delivered)
@@ -492,7 +498,7 @@ conv_run(const char *const *input, size_t n, const char *target_name,
     if (rc == PR_OK)
         rc = conv_paths_expand(opts->base, input, n, &paths, err);
     if (rc == PR_OK)
-        rc = plan_job(target, opts, paths.at[0], &job, err);
+        rc = conv_job_plan(target, opts, paths.at[0], &job, err);
     if (rc == PR_OK) {
         bool into = opts->add && access(output, F_OK) == 0;
         job.n_inputs = paths.n;
@@ -511,7 +517,7 @@ conv_to_memory(const char *const *input, size_t n, const conv_opts *opts,
     conv_report report = {.delivered = 0};
     pr_code rc = conv_paths_expand(NULL, input, n, &paths, err);
     if (rc == PR_OK)
-        rc = plan_job(&conv_sqlite, opts, paths.at[0], &job, err);
+        rc = conv_job_plan(&conv_sqlite, opts, paths.at[0], &job, err);
     if (rc == PR_OK) {
         job.memory = ret;
         rc = write_each(&paths, &conv_sqlite, &job, &report, err);

@@ -402,13 +402,15 @@ put_losses(conv_entry *e, conv_row *row, const conv_counts *counts,
     return rc;
 }
 
+/* The runs of thread i have the ids from *run + 1 on. */
 static pr_code
-put_thread(conv_entry *e, conv_row *row, const conv_thread *thread, int64_t id,
-           int64_t lost, pr_err *err)
+put_thread(conv_entry *e, conv_row *row, size_t i, int64_t lost, int64_t *run,
+           pr_err *err)
 {
+    const conv_thread *thread = &e->model->threads[i];
     bool seen = thread->samples > 0;
     const conv_counts *counts = &thread->counts;
-    conv_row_integer(row, id);
+    conv_row_integer(row, e->thread0 + (int64_t)i);
     conv_row_integer(row, e->process0 + thread->process);
     conv_row_unsigned(row, thread->tid);
     conv_row_integer(row, thread->interp);
@@ -427,13 +429,16 @@ put_thread(conv_entry *e, conv_row *row, const conv_thread *thread, int64_t id,
     conv_row_integer(row, count_or_null(counts, PR_COUNT_UNPROVEN));
     conv_row_integer(row, count_or_null(counts, PR_COUNT_STOPPED));
     conv_row_integer(row, lost);
+    conv_row_integer(row, thread->runs ? *run + 1 : CONV_NULL);
+    *run += (int64_t)thread->runs;
+    conv_row_integer(row, thread->runs ? *run : CONV_NULL);
     return conv_row_put(row, err);
 }
 
 static pr_code
 put_all_threads(conv_entry *e, conv_row *row, conv_row *loss, pr_err *err)
 {
-    int64_t lost;
+    int64_t lost, run = e->tables->run;
     pr_code rc = PR_OK;
     for (uint32_t i = 0; i < e->model->n_processes && rc == PR_OK; i++)
         rc = put_losses(e, loss, &e->model->processes[i].counts, i, CONV_NULL,
@@ -444,7 +449,7 @@ put_all_threads(conv_entry *e, conv_row *row, conv_row *loss, pr_err *err)
         rc = put_losses(e, loss, &thread->counts, thread->process, id, &lost,
                         err);
         if (rc == PR_OK)
-            rc = put_thread(e, row, thread, id, lost, err);
+            rc = put_thread(e, row, i, lost, &run, err);
     }
     return rc;
 }
@@ -456,7 +461,7 @@ conv_entry_put_threads(conv_entry *e, pr_err *err)
     pr_code rc = put_processes(e, err);
     if (rc != PR_OK)
         return rc;
-    rc = conv_row_open(&row, e->tables->database, "thread", 16, err);
+    rc = conv_row_open(&row, e->tables->database, "thread", 18, err);
     if (rc == PR_OK)
         rc = conv_row_open(&loss, e->tables->database, "loss", 5, err);
     if (rc == PR_OK)

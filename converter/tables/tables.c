@@ -114,8 +114,8 @@ conv_tables_begin(sqlite3 *database, conv_tables *ret, pr_err *err)
     int64_t objects = 0;
     guard(database);
     /* these two count in an empty database only */
-    pr_code rc = execute(
-        database, "PRAGMA page_size=8192;PRAGMA encoding='UTF-8'", err);
+    pr_code rc =
+        execute(database, "PRAGMA page_size=8192;PRAGMA encoding='UTF-8'", err);
     if (rc == PR_OK)
         rc = execute(database, "BEGIN IMMEDIATE", err);
     if (rc == PR_OK)

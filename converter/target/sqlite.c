@@ -31,8 +31,8 @@ open_database(const conv_job *job, sqlite3 **ret)
     const char *path = job->into     ? job->into
                        : job->memory ? ":memory:"
                                      : conv_out_path(job->out);
-    int rc = sqlite3_open_v2(
-        path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = sqlite3_open_v2(path, ret,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc != SQLITE_OK)
         return rc;
     return job->into ? sqlite3_busy_timeout(*ret, PATIENCE_MS)

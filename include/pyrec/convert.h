@@ -87,11 +87,11 @@ typedef struct conv_opts {
                        * one transaction */
 } conv_opts;
 
-#define CONV_OPTS_INIT                                                       \
-    {                                                                        \
-        sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0,   \
-            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL}, {0},      \
-            NULL, 0                                                          \
+#define CONV_OPTS_INIT                                                        \
+    {                                                                         \
+        sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0,    \
+            UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL}, {0}, NULL, \
+            0                                                                 \
     }
 
 /* A target as a user sees it.  All texts are static. */
@@ -138,6 +138,18 @@ pr_code conv_run(const char *const *input, size_t n, const char *target,
 pr_code conv_to_memory(const char *const *input, size_t n,
                        const conv_opts *opts, struct sqlite3 **ret,
                        pr_err *err);
+
+/* Bring the database at `path` up to date with a folder's profiles, its files
+ * that end in .bin, and open it as it is then: a file that is new or changed
+ * is converted, the profile of a file that is gone leaves the database
+ * (spec/schema.md, "Archives").  The database is made, with permissions 0600,
+ * if there is none.  Several processes may do so at once; they share the
+ * work.  The caller asks *ret, which sees no later change, and closes it.
+ * Codes as conv_run(), PR_CUT and PR_DAMAGED with *ret; PR_NAME: the folder
+ * has no profile. */
+pr_code conv_archive_open(const char *folder, const char *path,
+                          const conv_opts *opts, struct sqlite3 **ret,
+                          pr_err *err);
 
 #ifdef __cplusplus
 }

@@ -23,9 +23,11 @@ typedef struct q_value {
     size_t len;
 } q_value;
 
-/* Open a database of schema.h, read-only, or a profile file, which is
- * converted into memory; or several profiles, or folders of them, each a
- * profile of its own.  PR_FOREIGN for anything else, PR_NEWER for a schema of
+/* Open a database of schema.h, read-only; or a profile file, or several, or
+ * folders of them, each a profile of its own, which are converted into memory.
+ * A folder alone has a database in the user's cache, which is brought up to
+ * date (conv_archive_open(); the environment's XDG_CACHE_HOME and HOME say
+ * where the cache is; without one it is converted into memory).  PR_FOREIGN for anything else, PR_NEWER for a schema of
  * another version; PR_CUT or PR_DAMAGED with *ret set: a part was read. */
 pr_code q_open(const char *path, q_database **ret, pr_err *err);
 pr_code q_open_all(const char *const *path, size_t n, q_database **ret,

@@ -9,7 +9,7 @@
 #ifndef PYREC_SCHEMA_H
 #define PYREC_SCHEMA_H
 
-#define PR_SCHEMA_VERSION        2          /* PRAGMA user_version */
+#define PR_SCHEMA_VERSION        3          /* PRAGMA user_version */
 #define PR_SCHEMA_APPLICATION_ID 0x50595245 /* PRAGMA application_id: PYRE */
 
 /* Statements, separated by commas. */
@@ -39,7 +39,8 @@
         " t0_us INTEGER, t1_us INTEGER, samples INTEGER NOT NULL,"             \
         " weight_us INTEGER NOT NULL, unobserved_us INTEGER NOT NULL,"         \
         " proven INTEGER, sleeping INTEGER, unproven INTEGER,"                 \
-        " stopped INTEGER, lost INTEGER);",                                    \
+        " stopped INTEGER, lost INTEGER, first_run INTEGER,"                   \
+        " last_run INTEGER);",                                                 \
         "CREATE TABLE file(id INTEGER PRIMARY KEY, path TEXT NOT NULL,"        \
         " base TEXT NOT NULL, module TEXT, class TEXT NOT NULL,"               \
         " hash BLOB NOT NULL);",                                               \

@@ -29,9 +29,10 @@ INSERT INTO function VALUES(1, 1, 'main', 'main', 9, 'py', x'01'),
     (3, 2, 'decode', 'decode', 29, 'py', x'03'),
     (4, 1, 'decode', 'decode', 39, 'py', x'04');
 INSERT INTO thread VALUES
-    (1, 1, 101, 0, 'MainThread', 1, 0, 4000, 5, 5000, 0, 5, 0, 0, 0, 0),
+    (1, 1, 101, 0, 'MainThread', 1, 0, 4000, 5, 5000, 0, 5, 0, 0, 0, 0, NULL,
+    NULL),
     (2, 1, 102, 0, char(27) || '[31mred', 0, 0, 4000, 5, 5000, 0, 4, 0, 1, 0,
-    2);
+    2, NULL, NULL);
 INSERT INTO node VALUES(1, 0, 3, 1, 1, 1, 10, 1, 1, 1),
     (2, 1, 2, 2, 2, 2, 20, 1, 1, 1), (3, 1, 3, 2, 3, 3, 30, 1, 1, 1);
 INSERT INTO run VALUES(1, 1, 2, 35, 0, 4000, 5, 5000),
