@@ -70,8 +70,8 @@ path_of(const archive *a, const char *name)
     return path;
 }
 
-/* A file that is no profile, or only a part of one, is one problem in many
- * files; a fault of the database or of this process ends all of it. */
+/* A file that is not a profile, or only a part of one, is one problem among
+ * many files; a fault of the database or of this process ends all of it. */
 static bool
 is_problem(pr_code rc)
 {
@@ -297,7 +297,7 @@ open_database(const char *path, sqlite3 **ret, pr_err *err)
     return opened == SQLITE_OK ? PR_OK : conv_sqlite_fail(*ret, err);
 }
 
-/* What is asked from now on is the database as it is now. */
+/* Later questions are about the database as it is now. */
 static pr_code
 begin_reading(sqlite3 *database, pr_err *err)
 {
@@ -307,21 +307,21 @@ begin_reading(sqlite3 *database, pr_err *err)
                : conv_sqlite_fail(database, err);
 }
 
-/* What is wrong with the files, as one code and sentence. */
+/* The problems of the files, as one code and sentence. */
 static pr_code
 find_problems(const archive *a, pr_err *err)
 {
     int64_t n = 0, profiles = 0;
     pr_err problem = PR_ERR_INIT;
-    pr_code rc =
-        conv_records_problems(a->database, &n, &profiles, &problem, err);
-    if (rc != PR_OK)
-        return rc;
     if (a->seen.n == 0) {
         PR_FAIL(err, PR_NAME, "the folder '%s' has no profile", a->folder);
         pr_err_hint(err, "profiles are files that end in .bin");
         return PR_NAME;
     }
+    pr_code rc =
+        conv_records_problems(a->database, &n, &profiles, &problem, err);
+    if (rc != PR_OK)
+        return rc;
     if (n > 1)
         pr_err_wrap(&problem, "%lld files are not whole, the first one",
                     (long long)n);
