@@ -158,7 +158,7 @@ result $? "a file of something else is told, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"
 cp run.db newer.db
-sqlite4 newer.db "PRAGMA user_version = 3"
+sqlite3 newer.db "PRAGMA user_version = 4"
 ends 1 "a newer database" pyquery newer.db "top"
 cp run.db wrong.db
 sqlite3 wrong.db "UPDATE node_self SET n = -5"
