@@ -3,15 +3,14 @@
  */
 #include "recorder/linux/suspension.h"
 
+#include "recorder/linux/cgroup.h"
 #include "recorder/linux/clock.h"
 #include "recorder/linux/procfs.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    SUSPENDED_LEAST_NS = 10000000, /* clocks that are adjusted differ by less */
-    CGROUP_TEXT = 4096
+    SUSPENDED_LEAST_NS = 10000000 /* clocks that are adjusted differ by less */
 };
 
 /* ---- the machine ---- */
@@ -70,53 +69,6 @@ all_stopped(pid_t pid)
     return stopped > 0 && !moves;
 }
 
-/* ---- the target: frozen ---- */
-
-static bool
-file_says(const char *folder, const char *path, int len, const char *name,
-          const char *word)
-{
-    char file[CGROUP_TEXT + 64], text[256];
-    snprintf(file, sizeof file, "%s%.*s/%s", folder, len, path, name);
-    return rec_procfs_read(file, text, sizeof text, NULL) &&
-           strstr(text, word) != NULL;
-}
-
-/* A line of /proc/PID/cgroup: "0::PATH" in the one hierarchy of version 2,
- * "N:CONTROLLERS:PATH" in those of version 1. */
-static bool
-line_is_frozen(const char *line, int len)
-{
-    const char *path = memchr(line, '/', (size_t)len);
-    if (!path)
-        return false;
-    int n = len - (int)(path - line);
-    if (strncmp(line, "0::", 3) == 0)
-        return file_says("/sys/fs/cgroup", path, n, "cgroup.events",
-                         "frozen 1") ||
-               file_says("/sys/fs/cgroup/unified", path, n, "cgroup.events",
-                         "frozen 1");
-    const char *freezer = strstr(line, ":freezer:");
-    return freezer && freezer < path &&
-           file_says("/sys/fs/cgroup/freezer", path, n, "freezer.state",
-                     "FROZEN");
-}
-
-static bool
-is_frozen(pid_t pid)
-{
-    char text[CGROUP_TEXT];
-    if (!rec_procfs_of(pid, "cgroup", text, sizeof text, NULL))
-        return false;
-    for (const char *line = text; *line;) {
-        size_t len = strcspn(line, "\n");
-        if (line_is_frozen(line, (int)len))
-            return true;
-        line += len + (line[len] == '\n');
-    }
-    return false;
-}
-
 const char *
 rec_is_suspended(pid_t pid)
 {
@@ -127,5 +79,5 @@ rec_is_suspended(pid_t pid)
     if ((is_stopped(stat.state) || stat.state == 'Z') && all_stopped(pid))
         return stat.state == 't' ? "stopped by a debugger"
                                  : "stopped by a signal";
-    return is_frozen(pid) ? "frozen" : NULL;
+    return rec_cgroup_is_frozen(pid) ? "frozen" : NULL;
 }

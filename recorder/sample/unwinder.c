@@ -223,6 +223,7 @@ rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts, pr_sink *sink,
         rec_unwinder_free(u);
         return code;
     }
+    rec_throttle_open(pid, &u->throttle);
     u->start_ns = known.start_ns ? known.start_ns : rec_now_ns();
     *ret = u;
     return PR_OK;
@@ -239,6 +240,7 @@ rec_unwinder_free(rec_unwinder *u)
     rec_threads_release(&u->table);
     rec_name_table_release(&u->names);
     rec_process_release(&u->process);
+    rec_throttle_release(&u->throttle);
     free(u->tick.next.v);
     free(u);
 }
@@ -909,14 +911,32 @@ rec_tick_flush(rec_unwinder *u, pr_err *err)
     return rec_emitter_flush(&u->emitter, &u->table, err);
 }
 
+/* How often and how long the cgroup's limit took the CPUs from the process. */
+static pr_code
+emit_bandwidth(rec_unwinder *u, pr_err *err)
+{
+    rec_bandwidth now;
+    if (!rec_throttle_read(&u->throttle, &now))
+        return PR_OK;
+    const pr_count counts[] = {
+        {PR_NO_THREAD, PR_COUNT_CGROUP_PERIODS, now.periods},
+        {PR_NO_THREAD, PR_COUNT_CGROUP_THROTTLED, now.throttled},
+        {PR_NO_THREAD, PR_COUNT_CGROUP_THROTTLED_US, now.throttled_us}};
+    pr_code code = PR_OK;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && code == PR_OK; i++)
+        code = PR_SINK_CALL(u->sink, count, &counts[i], err);
+    return code;
+}
+
 pr_code
 rec_unwinder_emit_counts(rec_unwinder *u, pr_err *err)
 {
     rec_count_set(&u->emitter.counts, PR_COUNT_DEGRADED, degraded(u));
     rec_count_set(&u->emitter.counts, PR_COUNT_GC_LOST, gc_lost(u));
     pr_code code = rec_tick_flush(u, err);
-    return code == PR_OK ? rec_emitter_counts(&u->emitter, &u->table, err)
-                         : code;
+    if (code == PR_OK)
+        code = rec_emitter_counts(&u->emitter, &u->table, err);
+    return code == PR_OK ? emit_bandwidth(u, err) : code;
 }
 
 void

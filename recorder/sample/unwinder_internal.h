@@ -15,6 +15,7 @@
 #ifndef RECORDER_SAMPLE_UNWINDER_INTERNAL_H
 #define RECORDER_SAMPLE_UNWINDER_INTERNAL_H
 
+#include "recorder/linux/cgroup.h"
 #include "recorder/linux/ptrace_stop.h"
 #include "recorder/sample/gc_watch.h"
 #include "recorder/sample/run_emitter.h"
@@ -90,6 +91,7 @@ struct rec_unwinder {
     uint64_t start_ns; /* zero of the samples' clock, CLOCK_MONOTONIC */
     rec_process process;
     rec_ptrace pause;
+    rec_throttle throttle; /* the limit of its cgroup */
     rec_name_table names; /* strings and frames that the sink has */
     rec_emitter emitter;
     rec_threads_table table; /* threads that the sink has, and others */

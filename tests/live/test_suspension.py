@@ -180,4 +180,52 @@ def a_recorder_that_was_stopped_leaves_a_gap_without_samples():
     expect("nothing could be sampled" in recording.said, "%s", recording.said)
 
 
+class Limited:
+    """A process in a cgroup, of version 1, that may use a fifth of a CPU."""
+
+    ROOT = "/sys/fs/cgroup/cpu"
+
+    def __init__(self, pid):
+        self.folder = os.path.join(self.ROOT, "pyrec-test-%d" % os.getpid())
+        try:
+            os.mkdir(self.folder)
+            self.write(self.folder, "cpu.cfs_period_us", 10000)
+            self.write(self.folder, "cpu.cfs_quota_us", 2000)
+            self.write(self.folder, "cgroup.procs", pid)
+        except OSError as error:
+            raise live.Skip("no CPU time can be limited here: %s" % error)
+
+    @staticmethod
+    def write(folder, name, value):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(str(value))
+
+    def counts(self):
+        with open(os.path.join(self.folder, "cpu.stat")) as file:
+            count = dict(line.split() for line in file)
+        return [int(count["nr_periods"]), int(count["nr_throttled"]),
+                int(count["throttled_time"]) // 1000]
+
+    def end(self, pid):
+        self.write(self.ROOT, "cgroup.procs", pid)
+        os.rmdir(self.folder)
+
+
+@live.once
+def the_time_for_which_a_limit_held_the_target_is_counted():
+    with live.Target(live.ANY_PYTHON, "plain.py") as target:
+        limit = Limited(target.pid)
+        try:
+            before = limit.counts()
+            live.record(target, "run.bin", seconds=1)
+            after = limit.counts()
+        finally:
+            limit.end(target.pid)
+    database = live.Database("run.bin")
+    for i, name in enumerate(("periods", "throttled", "throttled_us")):
+        value = int(database.meta("count.cgroup_" + name))
+        most = after[i] - before[i]
+        expect(0 < value <= most, "%s: %d of %d", name, value, most)
+
+
 live.run()
