@@ -309,16 +309,6 @@ start_writing(rec_record *r, const char *output, pr_err *err)
     return code;
 }
 
-/* The rest of the duration; more than 0. */
-static uint64_t
-time_left(const rec_record *r)
-{
-    uint64_t end_ns = r->opts.end_ns;
-    if (!end_ns)
-        return 0;
-    return end_ns > r->start_ns ? end_ns - r->start_ns : 1;
-}
-
 static pr_code
 start_sampling(rec_record *r, pr_err *err)
 {
@@ -326,7 +316,7 @@ start_sampling(rec_record *r, pr_err *err)
     rec_strategy how = o->unwinder.strategy;
     rec_sampler_opts opts = {.start_ns = r->start_ns,
                              .period_ns = o->period_ns,
-                             .duration_ns = time_left(r),
+                             .duration_ns = o->duration_ns,
                              .seed = r->start_ns,
                              .pinned = how == REC_AUTO || how == REC_COLOCATED,
                              .polls = how == REC_REMOTE,

@@ -16,7 +16,7 @@ typedef struct rec_record_opts {
     rec_unwinder_opts unwinder;
     rec_metadata metadata;
     uint64_t period_ns;
-    uint64_t end_ns; /* CLOCK_MONOTONIC; 0: until rec_record_stop() */
+    uint64_t duration_ns; /* 0: until rec_record_stop() */
     bool force, fsync, realtime;
 } rec_record_opts;
 

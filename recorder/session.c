@@ -28,7 +28,8 @@ enum {
     STATUS_EVERY_MS = 500,
     LOOK_EVERY_MS = 250,    /* for events that have no descriptor */
     POLL_COMMAND_MS = 20,   /* without pidfds (Linux before 5.3) */
-    GRACE_MS = 200,         /* for a command to end by a signal */
+    GRACE_MS = 200,         /* of recording, for a command to end by a signal */
+    COMMAND_MS = 5000,      /* of waiting for its status after that */
     EXIT_OWN_FAILURE = 125, /* with a command, as env(1) and others */
     EXIT_CANNOT_RUN = 126,
     EXIT_NOT_FOUND = 127
@@ -44,8 +45,9 @@ typedef struct session {
     bool has_command;
     int root_fd; /* pidfd of the attached process; -1: a command, or none */
     int signal_fd;
-    uint64_t stop_ns; /* the recording ends then; 0: not known */
-    int signals;      /* received */
+    uint64_t signal_ns; /* when the first signal came */
+    uint64_t grace_ns;  /* for how long the recording goes on after it */
+    int signals;        /* received */
     rec_overhead overhead;
 } session;
 
@@ -68,13 +70,6 @@ open_signals(session *s, pr_err *err)
     return PR_OK;
 }
 
-static void
-end_by(session *s, uint64_t ns)
-{
-    if (!s->stop_ns || ns < s->stop_ns)
-        s->stop_ns = ns;
-}
-
 /* A signal ends the recording.  pyrec passes it on to the command, which has a
  * moment to end by it; a signal from the terminal went to both already. */
 static void
@@ -83,11 +78,26 @@ take_signal(session *s)
     struct signalfd_siginfo info;
     if (read(s->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
-    s->signals++;
     bool lives = s->has_command && !s->command.ended;
     if (lives && (info.ssi_code <= 0 || info.ssi_signo != SIGINT))
         rec_command_signal(&s->command, (int)info.ssi_signo);
-    end_by(s, rec_now_ns() + (lives ? (uint64_t)GRACE_MS * 1000000 : 0));
+    if (!s->signals++) {
+        s->signal_ns = rec_now_ns();
+        s->grace_ns = lives ? (uint64_t)GRACE_MS * 1000000 : 0;
+    }
+}
+
+/* When the recording ends; UINT64_MAX: not known.  The duration counts from the
+ * first process that is recorded; a limit of waiting for one it is only
+ * without --wait. */
+static uint64_t
+stop_ns(const session *s)
+{
+    const rec_options *o = s->options;
+    bool limited = o->duration_ns && (s->tree.begun || !o->wait);
+    uint64_t end = limited ? s->tree.start_ns + o->duration_ns : UINT64_MAX;
+    uint64_t by_signal = s->signals ? s->signal_ns + s->grace_ns : UINT64_MAX;
+    return end < by_signal ? end : by_signal;
 }
 
 /* ---- the loop ---- */
@@ -131,9 +141,9 @@ timeout_of(const session *s)
         timeout = POLL_COMMAND_MS;
     if (s->children && rec_descendants_fd(s->children) < 0)
         timeout = shorter(timeout, rec_descendants_every_ms(s->children));
-    if (s->stop_ns && !s->tree.stopping) {
-        uint64_t now = rec_now_ns();
-        uint64_t wait_ns = s->stop_ns > now ? s->stop_ns - now : 0;
+    if (!s->tree.stopping) {
+        uint64_t now = rec_now_ns(), stop = stop_ns(s);
+        uint64_t wait_ns = stop > now ? stop - now : 0;
         if (wait_ns / 1000000 < LOOK_EVERY_MS)
             timeout = shorter(timeout, (int)(wait_ns / 1000000) + 1);
     }
@@ -188,7 +198,7 @@ run(session *s)
             break;
         take_descendants(s);
         govern(s);
-        if (s->stop_ns && !s->tree.stopping && rec_now_ns() >= s->stop_ns)
+        if (!s->tree.stopping && rec_now_ns() >= stop_ns(s))
             rec_tree_stop(&s->tree);
         rec_screen_status(&s->screen, active,
                           (rec_now_ns() - s->tree.start_ns) / 1000000000);
@@ -250,19 +260,26 @@ open_session(session *s, pr_err *err)
         rec_overhead_begin(o->overhead, o->period_ns, s->tree.start_ns);
     if (o->overhead)
         s->tree.period_ns = s->overhead.period_ns;
-    if (o->duration_ns)
-        end_by(s, s->tree.start_ns + o->duration_ns);
     return rec_tree_add_root(&s->tree, pid, err);
 }
 
-/* pyrec ends with the command's status, unless recording it failed.  The
- * recording is over, so another signal ends pyrec and leaves the command
- * alone. */
+/* Is the command worth another moment?  After a signal it has some seconds; the
+ * recording is over, so another signal ends pyrec and leaves it alone. */
+static bool
+is_awaited(const session *s, int signals_before)
+{
+    uint64_t limit_ns = s->signal_ns + (uint64_t)COMMAND_MS * 1000000;
+    return !s->command.ended && s->signals <= signals_before + 1 &&
+           (!s->signals || rec_now_ns() < limit_ns);
+}
+
+/* pyrec ends with the command's status, unless recording it failed. */
 static int
 wait_for_command(session *s)
 {
     int before = s->signals;
-    while (!s->command.ended && s->signals <= before + 1) {
+    rec_command_poll(&s->command);
+    while (is_awaited(s, before)) {
         struct pollfd fd[2] = {{s->signal_fd, POLLIN, 0},
                                {s->command.pidfd, POLLIN, 0}};
         poll(fd, 2, s->command.pidfd < 0 ? POLL_COMMAND_MS : STATUS_EVERY_MS);

@@ -152,11 +152,21 @@ age_ms(const rec_member *m)
     return (rec_now_ns() - m->seen_ns) / 1000000;
 }
 
+/* 0: no limit. */
+static uint64_t
+time_left(const rec_tree *tree)
+{
+    uint64_t duration = tree->options->duration_ns;
+    uint64_t passed = tree->begun ? rec_now_ns() - tree->start_ns : 0;
+    if (!duration)
+        return 0;
+    return duration > passed ? duration - passed : 1;
+}
+
 static rec_record_opts
 record_opts(const rec_tree *tree)
 {
     const rec_options *o = tree->options;
-    uint64_t end_ns = o->duration_ns ? tree->start_ns + o->duration_ns : 0;
     return (rec_record_opts){.unwinder = o->unwinder,
                              .metadata = {.recording_id = tree->id.text,
                                           .command_lines = !o->no_command_line,
@@ -164,7 +174,7 @@ record_opts(const rec_tree *tree)
                                           .label = o->label,
                                           .n_labels = o->n_labels},
                              .period_ns = tree->period_ns,
-                             .end_ns = end_ns,
+                             .duration_ns = time_left(tree),
                              .force = o->force,
                              .fsync = o->fsync,
                              .realtime = o->realtime};
@@ -173,6 +183,9 @@ record_opts(const rec_tree *tree)
 static void
 note_recorded(rec_tree *tree, const rec_member *m)
 {
+    if (!tree->begun)
+        tree->start_ns = rec_now_ns();
+    tree->begun = true;
     if (!m->root && pr_grow(&tree->recorded, &tree->cap_recorded,
                             tree->n_recorded + 1, sizeof *tree->recorded))
         tree->recorded[tree->n_recorded++] = m->pid;

@@ -29,7 +29,8 @@ typedef struct rec_tree {
     rec_screen *screen;
     const char *output; /* of the root; names the others */
     rec_recording_id id;
-    uint64_t start_ns;
+    bool begun;           /* a process is recorded, or was */
+    uint64_t start_ns;    /* when the first one began, or else pyrec */
     uint64_t period_ns;   /* the present distance of ticks */
     uint64_t patience_ns; /* until then the root may become a Python */
     bool stopping;        /* nothing is started any more */

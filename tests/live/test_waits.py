@@ -9,7 +9,9 @@ import os
 import random
 import signal
 import subprocess
+import time
 
+import growing
 import live
 from live import expect
 
@@ -75,6 +77,57 @@ def a_command_that_is_stopped_for_each_sample_ends_with_its_own_status():
             status = ended(process, "a command that ends by " + how)
             expect(status == (3 if "_exit" in end else 0), "status %d after %s",
                    status, how)
+
+
+STUBBORN = """\
+import os, signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print(os.getpid(), flush=True)
+while True:
+    sum(range(3000))
+"""
+
+
+@live.once
+def a_command_that_ignores_a_signal_does_not_hold_pyrec():
+    process = subprocess.Popen(
+        [live.PYREC, "-q", "-o", "run.bin", "--", live.ANY_PYTHON, "-c",
+         STUBBORN], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True)
+    command = int(process.stdout.readline())
+    try:
+        growing.wait_for_segments("run.bin", 1)
+        process.send_signal(signal.SIGTERM)
+        status = process.wait(LIMIT)
+        expect(state_of(command) in "RS", "the command was ended")
+    finally:
+        process.kill()
+        os.kill(command, signal.SIGKILL)
+        said = process.communicate()[1]
+    expect(status == 125, "status %d", status)
+    expect("process %d runs on" % command in said, "%s", said)
+    live.Database("run.bin")  # it is finished
+
+
+@live.once
+def the_duration_counts_from_the_first_sample_and_not_from_the_start():
+    duration = 0.2
+    target = subprocess.Popen(
+        ["sh", "-c", "read line; exec \"$0\" -c 'while True: pass'",
+         live.ANY_PYTHON], stdin=subprocess.PIPE)
+    process = recorder("--wait", "-p", target.pid, "-d", duration)
+    try:
+        # the time that is over when the target becomes a Python
+        time.sleep(3 * duration)
+        expect(process.poll() is None, "it ended with status %s",
+               process.returncode)
+        target.stdin.write(b"\n")
+        target.stdin.flush()
+        expect(ended(process, "pyrec") == 0, "status %d", process.returncode)
+    finally:
+        target.kill()
+        target.wait()
+        target.stdin.close()
 
 
 @live.once
