@@ -7,6 +7,7 @@
  */
 #include "recorder/session.h"
 
+#include "recorder/linux/capabilities.h"
 #include "recorder/linux/clock.h"
 #include "recorder/linux/command.h"
 #include "recorder/output_name.h"
@@ -246,6 +247,7 @@ open_session(session *s, pr_err *err)
     if (code != PR_OK)
         return code;
     raise_descriptors();
+    rec_capabilities_drop();
     pid_t pid = s->has_command ? s->command.pid : o->pid;
     if (!s->has_command)
         s->root_fd = (int)syscall(SYS_pidfd_open, pid, 0);

@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 
+import growing
 import live
 from live import expect
 
@@ -272,6 +273,37 @@ def a_process_that_was_just_started_is_recorded_or_its_time_was_over(python):
             continue
         expect(live.header_samples("run.bin") > 0, "no samples: %s",
                done.stderr)
+
+
+# kill, nice, ptrace, and those that reach files: linux/capability.h
+NEEDED = sum(1 << bit for bit in (1, 2, 3, 5, 19, 23))
+PTRACE = 1 << 19
+
+
+def capabilities(path):
+    """Permitted and effective ones, from a status file of /proc."""
+    with open(path) as file:
+        return [int(line.split()[1], 16) for line in file
+                if line.startswith(("CapPrm:", "CapEff:"))]
+
+
+@live.once
+def a_recorder_keeps_no_capability_that_it_does_not_need():
+    own = capabilities("/proc/self/status")[1]
+    if not own & PTRACE or not own & ~NEEDED:
+        raise live.Skip("the tests have no capabilities to give up")
+    with live.Target(live.ANY_PYTHON, "plain.py") as target:
+        recorder = subprocess.Popen(
+            [live.PYREC, "-q", "-p", str(target.pid), "-o", "run.bin"])
+        growing.wait_for_segments("run.bin", 1)
+        kept = {path: capabilities(path) for path in
+                glob.glob("/proc/%d/task/*/status" % recorder.pid)}
+        recorder.terminate()
+        expect(recorder.wait() == 0, "status %d", recorder.returncode)
+    expect(len(kept) > 2, "threads %s", kept)
+    for path, (permitted, effective) in kept.items():
+        expect(permitted == effective == own & NEEDED, "%s: %x, %x", path,
+               permitted, effective)
 
 
 live.run()
