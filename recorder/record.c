@@ -100,6 +100,7 @@ count_up(const rec_record *r, rec_report *t)
     t->lost = 0;
     for (int kind = PR_COUNT_LOST_TORN; kind <= PR_COUNT_LOST_OTHER; kind++)
         t->lost += rec_tick_total(u, (pr_count_kind)kind);
+    t->held_ns = rec_tick_held_ns(u);
     rec_unwinder_get_stats(u, &t->stats);
 }
 
@@ -109,11 +110,11 @@ rec_report_add(rec_report *sum, const rec_report *t)
     uint64_t *to[] = {&sum->proven,   &sum->sleeping,     &sum->unproven,
                       &sum->stopped,  &sum->lost,         &sum->ticks,
                       &sum->missed,   &sum->missed_queue, &sum->truncated,
-                      &sum->degraded, &sum->gc_lost};
+                      &sum->degraded, &sum->gc_lost,      &sum->held_ns};
     const uint64_t from[] = {t->proven,   t->sleeping,     t->unproven,
                              t->stopped,  t->lost,         t->ticks,
                              t->missed,   t->missed_queue, t->truncated,
-                             t->degraded, t->gc_lost};
+                             t->degraded, t->gc_lost,      t->held_ns};
     for (size_t i = 0; i < sizeof to / sizeof *to; i++)
         *to[i] += from[i];
     if (t->wall_ns > sum->wall_ns)
@@ -189,7 +190,7 @@ explain_empty(const rec_report *t, pid_t pid, pr_err *err)
                        "no sample of process %d: all %" PRIu64
                        " that were due are lost",
                        (int)pid, t->lost);
-    if (t->missed)
+    if (t->missed && t->ticks == 0)
         return PR_FAIL(err, PR_TORN,
                        "no sample of process %d: all %" PRIu64
                        " ticks were missed",

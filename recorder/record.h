@@ -25,6 +25,7 @@ typedef struct rec_report {
     uint64_t proven, sleeping, unproven, stopped, lost;
     uint64_t ticks, missed, missed_queue, truncated, degraded, gc_lost;
     uint64_t wall_ns; /* of a sum: the longest */
+    uint64_t held_ns; /* it was stopped while its sampler waited */
     rec_sampler_report sampler;
     pf_writer_stats written;
     rec_stats stats;

@@ -92,6 +92,7 @@ struct rec_sampler {
     pthread_mutex_t ending; /* guards cpu_ns */
     /* owned by the holder of the baton */
     uint64_t tick;
+    uint64_t stop_ns;     /* known when the first tick begins */
     int pass;             /* of the tick; 0: none is under way */
     bool reading;         /* several threads read for it, ... */
     atomic_int n_reading; /* ... this many are not done, ... */
@@ -239,15 +240,14 @@ static bool
 begin_tick(rec_sampler *s)
 {
     uint64_t due = rec_schedule_due(&s->schedule, s->tick);
-    uint64_t stop_ns = s->opts.duration_ns
-                           ? s->opts.start_ns + s->opts.duration_ns
-                           : UINT64_MAX;
-    sleep_until(s, due < stop_ns ? due : stop_ns);
+    sleep_until(s, due < s->stop_ns ? due : s->stop_ns);
     uint64_t now = rec_now_ns();
-    if (atomic_load(&s->stop) || now >= stop_ns) {
+    if (atomic_load(&s->stop) || now >= s->stop_ns) {
         end(s, PR_OK);
         return false;
     }
+    if (s->stop_ns == UINT64_MAX && s->opts.duration_ns)
+        s->stop_ns = now + s->opts.duration_ns;
     s->begun_ns = now;
     if (now - due > s->schedule.period_ns / 2)
         rec_tick_count(s->unwinder, PR_COUNT_LATE, 1);
@@ -594,6 +594,7 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     s->schedule = (rec_schedule){opts->start_ns, opts->period_ns, opts->seed};
     atomic_init(&s->period_ns, opts->period_ns);
     s->event_fd = -1;
+    s->stop_ns = UINT64_MAX;
     s->policy = "other";
     pthread_mutex_init(&s->ending, NULL);
     s->error = (pr_err)PR_ERR_INIT;

@@ -43,7 +43,8 @@ typedef struct rec_sampler rec_sampler; /* opaque */
 typedef struct rec_sampler_opts {
     uint64_t start_ns; /* CLOCK_MONOTONIC, zero of the samples' clock */
     uint64_t period_ns;
-    uint64_t duration_ns; /* 0: until it is stopped or the target ends */
+    uint64_t duration_ns; /* from the first tick on; 0: until it is stopped or
+                           * the target ends */
     uint64_t seed;
     bool pinned;   /* a thread for each CPU of the target; else one thread,
                     * anywhere */

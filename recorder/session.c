@@ -31,6 +31,7 @@ enum {
     POLL_COMMAND_MS = 20,   /* without pidfds (Linux before 5.3) */
     GRACE_MS = 200,         /* of recording, for a command to end by a signal */
     COMMAND_MS = 5000,      /* of waiting for its status after that */
+    OVERTIME_MS = 250,      /* for samplers to end by themselves */
     EXIT_OWN_FAILURE = 125, /* with a command, as env(1) and others */
     EXIT_CANNOT_RUN = 126,
     EXIT_NOT_FOUND = 127
@@ -88,15 +89,17 @@ take_signal(session *s)
     }
 }
 
-/* When the recording ends; UINT64_MAX: not known.  The duration counts from the
- * first process that is recorded; a limit of waiting for one it is only
- * without --wait. */
+/* When the recording ends; UINT64_MAX: not known.  Each sampler counts its
+ * duration itself, from its first tick.  Until a process is recorded, the
+ * duration limits the wait for one, except with --wait. */
 static uint64_t
 stop_ns(const session *s)
 {
     const rec_options *o = s->options;
     bool limited = o->duration_ns && (s->tree.begun || !o->wait);
-    uint64_t end = limited ? s->tree.start_ns + o->duration_ns : UINT64_MAX;
+    uint64_t over = s->tree.begun ? (uint64_t)OVERTIME_MS * 1000000 : 0;
+    uint64_t end =
+        limited ? s->tree.start_ns + o->duration_ns + over : UINT64_MAX;
     uint64_t by_signal = s->signals ? s->signal_ns + s->grace_ns : UINT64_MAX;
     return end < by_signal ? end : by_signal;
 }

@@ -45,14 +45,15 @@ expects_proofs(const rec_options *options)
            options->unwinder.async_mode == REC_ASYNC_OFF;
 }
 
-/* The largest share of the targets' time that the sampler can have taken: it is
- * less if they were asleep anyway. */
+/* The largest share of the targets' time that the sampler can have taken, by
+ * using their CPU or by stopping them: it is less if they were asleep anyway. */
 static double
 cost_percent(const rec_summary *s)
 {
     const rec_report *t = s->report;
     bool elsewhere = !t->colocated || (t->sampler.strayed && t->proven == 0);
-    return elsewhere ? 0 : rec_percent(t->sampler.cpu_ns, s->wall_ns);
+    uint64_t taken_ns = t->held_ns + (elsewhere ? 0 : t->sampler.cpu_ns);
+    return rec_percent(taken_ns, s->wall_ns);
 }
 
 static const char *
@@ -110,8 +111,11 @@ print_warnings(FILE *to, const rec_summary *s, const rec_options *options)
     if (cost > REC_SUMMARY_BAD_PERCENT && !options->overhead)
         fprintf(to,
                 "pyrec: warning: the recording cost up to %.1f %% of the time "
-                "(--overhead 1%% bounds that)\n",
-                cost);
+                "(%s)\n",
+                cost,
+                options->unwinder.strategy == REC_BLOCKING
+                    ? "without --blocking it costs less"
+                    : "--overhead 1% bounds that");
 }
 
 static void

@@ -43,6 +43,16 @@ rec_count_add(rec_counts *counts, pr_count_kind kind, uint64_t n)
     counts->untold = true;
 }
 
+/* A sample without `frames` of its frames, which the limit of depth left out. */
+static inline void
+rec_count_omitted(rec_counts *counts, uint64_t frames)
+{
+    if (!frames)
+        return;
+    rec_count_add(counts, PR_COUNT_TRUNCATED, 1);
+    rec_count_add(counts, PR_COUNT_SKIPPED_FRAMES, frames);
+}
+
 /* Set a count that another part keeps. */
 static inline void
 rec_count_set(rec_counts *counts, pr_count_kind kind, uint64_t value)

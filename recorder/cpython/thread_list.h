@@ -63,8 +63,8 @@ typedef struct rec_thread {
     bool known;                  /* it was complete at that moment ... */
     bool proven;                 /* ... and that was proven */
     uint64_t anchor, anchor_seq; /* as written (anchor.h), or 0 */
-    bool truncated;
-    bool wanted;      /* to be sampled in this tick */
+    uint32_t omitted;            /* frames that the limit of depth left out */
+    bool wanted;                 /* to be sampled in this tick */
     size_t listed_at; /* 1 + its place in the list being read; 0: none */
     bool vanished;    /* the kernel knows no such thread */
     bool dead;        /* nor did it after the next list: a state left over */

@@ -134,7 +134,7 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
     t->known = true;
     t->proven = kind != PR_COUNT_UNPROVEN;
     rec_frame_cache_drop(t); /* until it is written anew */
-    t->truncated = f->omitted != 0;
+    t->omitted = f->omitted;
     t->wanted = false;
     t->status = f->status;
     if (u->tick.silent)
@@ -144,8 +144,7 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
         return PR_OK;
     }
     rec_count_add(&t->counts, kind, 1);
-    if (f->omitted)
-        rec_count_add(&t->counts, PR_COUNT_TRUNCATED, 1);
+    rec_count_omitted(&t->counts, t->omitted);
     return rec_emitter_sample(&u->emitter, t, rec_now_us(u), f->status, err);
 }
 
@@ -181,8 +180,7 @@ rec_sample_unchanged(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
     count_frames(u, t->stack.n, t->stack.n);
     rec_count_add(&t->counts, t->proven ? PR_COUNT_SLEEPING : PR_COUNT_UNPROVEN,
                   1);
-    if (t->truncated)
-        rec_count_add(&t->counts, PR_COUNT_TRUNCATED, 1);
+    rec_count_omitted(&t->counts, t->omitted);
     return rec_emitter_idle(&u->emitter, t, err);
 }
 

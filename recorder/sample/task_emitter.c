@@ -181,15 +181,16 @@ omitted_marker(rec_unwinder *u, size_t n, uint32_t *ret, pr_err *err)
 /* Leave out the middle of a stack that is deeper than the limit, as
  * rec_stack_decode() does for threads. */
 static pr_code
-cut_stack(rec_task_emitter *t, rec_unwinder *u, bool *ret_cut, pr_err *err)
+cut_stack(rec_task_emitter *t, rec_unwinder *u, size_t *ret_omitted,
+          pr_err *err)
 {
     size_t max = u->opts.max_depth ? u->opts.max_depth : REC_DEPTH_DEFAULT;
     size_t n = t->n_frames, outer = max / 2, inner = max - outer - 1;
-    *ret_cut = n > max;
-    if (!*ret_cut)
+    *ret_omitted = n > max ? n - (max - 1) : 0;
+    if (!*ret_omitted)
         return PR_OK;
     uint32_t marker;
-    pr_code code = omitted_marker(u, n - (max - 1), &marker, err);
+    pr_code code = omitted_marker(u, *ret_omitted, &marker, err);
     if (code != PR_OK)
         return code;
     t->frame[inner] = marker;
@@ -199,10 +200,11 @@ cut_stack(rec_task_emitter *t, rec_unwinder *u, bool *ret_cut, pr_err *err)
     return PR_OK;
 }
 
-/* The linear stack of a task into t->frame; *ret_cut: it was too deep. */
+/* The linear stack of a task into t->frame; *ret_omitted: frames that the limit
+ * of depth left out. */
 static pr_code
 build_stack(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
-            bool *ret_cut, pr_err *err)
+            size_t *ret_omitted, pr_err *err)
 {
     size_t steps = 0;
     t->n_frames = 0;
@@ -217,7 +219,7 @@ build_stack(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
         if (code != PR_OK)
             return code;
     }
-    return cut_stack(t, u, ret_cut, err);
+    return cut_stack(t, u, ret_omitted, err);
 }
 
 /* t->frame as the thread's stack, of which the sink keeps the frames it can. */
@@ -268,14 +270,15 @@ static pr_code
 sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
             pr_err *err)
 {
-    bool cut = false;
+    size_t omitted = 0;
     pr_err why = PR_ERR_INIT;
     rec_thread *thread = thread_of(u, leaf);
     if (!thread)
         return pr_no_memory(err);
+    thread->wanted = false;
     begin_codes(u, leaf);
     rec_counts *counts = leaf->tid ? &thread->counts : &u->emitter.counts;
-    pr_code code = build_stack(t, u, leaf, &cut, &why);
+    pr_code code = build_stack(t, u, leaf, &omitted, &why);
     if (code == PR_TORN || code == PR_LIMIT) {
         rec_count_add(counts, PR_COUNT_LOST_TORN, 1);
         return PR_OK;
@@ -290,8 +293,7 @@ sample_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *leaf,
         return code;
     u->stats.total_samples++;
     rec_count_add(counts, PR_COUNT_UNPROVEN, 1);
-    if (cut)
-        rec_count_add(counts, PR_COUNT_TRUNCATED, 1);
+    rec_count_omitted(counts, omitted);
     return rec_emitter_sample(&u->emitter, thread, rec_now_us(u),
                               status_of(u, leaf, thread), err);
 }
@@ -347,8 +349,27 @@ look_for_asyncio(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
     return code;
 }
 
-pr_code
-rec_task_emitter_tick(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
+static void
+want_all(rec_unwinder *u)
+{
+    for (size_t i = 0; i < u->table.n_live; i++)
+        u->table.live[i]->wanted = !u->table.live[i]->dead;
+}
+
+/* A thread without a task has no sample. */
+static void
+count_skipped(rec_unwinder *u)
+{
+    for (size_t i = 0; i < u->table.n_live; i++) {
+        rec_thread *thread = u->table.live[i];
+        if (thread->wanted)
+            rec_count_add(&thread->counts, PR_COUNT_SKIPPED_ASYNC, 1);
+        thread->wanted = false;
+    }
+}
+
+static pr_code
+sample_tasks(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
 {
     pr_code code = t->known ? PR_OK : look_for_asyncio(t, u, err);
     if (code != PR_OK || !t->known)
@@ -360,5 +381,14 @@ rec_task_emitter_tick(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
         rec_count_add(&u->emitter.counts, PR_COUNT_LOST_TORN, t->tasks.lost);
         code = tell_all(t, u, err);
     }
+    return code;
+}
+
+pr_code
+rec_task_emitter_tick(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
+{
+    want_all(u);
+    pr_code code = sample_tasks(t, u, err);
+    count_skipped(u);
     return code;
 }

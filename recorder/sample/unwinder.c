@@ -577,10 +577,15 @@ run_stopped(rec_unwinder *u, pr_err *err)
     int cpu = runners_cpu(u);
     if (cpu != REC_NO_CPU && cpu != sched_getcpu())
         move_to(cpu);
+    uint64_t begun_ns = rec_now_ns();
+    uint64_t used_ns = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pr_code code = rec_ptrace_stop(&u->pause, err);
     if (code == PR_OK)
         code = look_at_stopped(u, err);
     rec_ptrace_resume(&u->pause);
+    uint64_t stopped_ns = rec_now_ns() - begun_ns;
+    used_ns = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
+    u->held_ns += stopped_ns > used_ns ? stopped_ns - used_ns : 0;
     return code;
 }
 
@@ -953,6 +958,12 @@ rec_tick_total(const rec_unwinder *u, pr_count_kind kind)
     for (size_t i = 0; i < u->table.n_all; i++)
         sum += rec_count_get(&u->table.all[i]->counts, kind);
     return sum;
+}
+
+uint64_t
+rec_tick_held_ns(const rec_unwinder *u)
+{
+    return u->held_ns;
 }
 
 bool

@@ -91,8 +91,9 @@ struct rec_unwinder {
     uint64_t start_ns; /* zero of the samples' clock, CLOCK_MONOTONIC */
     rec_process process;
     rec_ptrace pause;
+    uint64_t held_ns;      /* rec_tick_held_ns() */
     rec_throttle throttle; /* the limit of its cgroup */
-    rec_name_table names; /* strings and frames that the sink has */
+    rec_name_table names;  /* strings and frames that the sink has */
     rec_emitter emitter;
     rec_threads_table table; /* threads that the sink has, and others */
     rec_stats stats;         /* without the counts of the program's parts */
@@ -142,6 +143,10 @@ void rec_tick_count(rec_unwinder *unwinder, pr_count_kind kind, uint64_t n);
 
 /* Sum of a counter over the process and all threads. */
 uint64_t rec_tick_total(const rec_unwinder *unwinder, pr_count_kind kind);
+
+/* For how long the target was stopped beyond the CPU time that the sampler used
+ * meanwhile. */
+uint64_t rec_tick_held_ns(const rec_unwinder *unwinder);
 
 /* Is the place of a thread's rseq known?  Without, proofs take longer. */
 bool rec_tick_has_rseq(const rec_unwinder *unwinder);

@@ -119,7 +119,7 @@ def a_python_that_keeps_no_collections_says_so():
 @live.each_python
 def the_profile_says_whether_frames_of_the_collector_are_recorded(python):
     with live.Target(python, "sleeper.py") as target:
-        live.record(target, "run.bin", seconds=0.3)
+        live.record(target, "run.bin", seconds=1)
         shown = target.portrait["version"][1] >= 15
     info = live.succeed(live.PYCONV, "--info", "run.bin").stdout
     words = [line.split()[1:] for line in info.splitlines()

@@ -86,7 +86,7 @@ def a_process_whose_first_thread_has_ended_is_recorded(python):
         with open("/proc/%d/stat" % target.pid) as stat:
             live.wait_until(lambda: stat.seek(0) == 0 and stat.read().rsplit(
                 ")", 1)[1].split()[0] == "Z", "its first thread ends")
-        live.succeed(live.PYREC, "-p", target.pid, "-o", "run.bin", "-d", 0.5)
+        live.succeed(live.PYREC, "-p", target.pid, "-o", "run.bin", "-d", 1)
     finally:
         target.kill()
         target.wait()

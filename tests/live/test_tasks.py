@@ -1,6 +1,7 @@
 """asyncio tasks: who awaits whom, and where each of them stands."""
 
 import json
+import re
 
 import live
 from live import expect
@@ -91,10 +92,10 @@ def every_task_is_listed_whatever_its_coroutine_is(python):
 def a_running_task_has_the_state_of_its_thread(python):
     with live.Target(python, "awaits.py") as target:
         live.record(target, "sleeps.bin", "--async", "running", "-r", 100,
-                    seconds=0.5)
+                    seconds=1)
     with live.Target(python, "tasks.py") as target:
         live.record(target, "works.bin", "--async", "running", "-r", 100,
-                    seconds=0.5)
+                    seconds=1)
     has_gil = "SELECT sum(n) FROM run WHERE status & 1 = %d"
     sleeps, works = live.Database("sleeps.bin"), live.Database("works.bin")
     expect(sleeps.samples() and not sleeps.value(has_gil % 1),
@@ -105,20 +106,32 @@ def a_running_task_has_the_state_of_its_thread(python):
            works.value(has_gil % 0))
 
 
+def counts(profile):
+    """The counters of a profile, summed over its threads."""
+    info = live.succeed(live.PYCONV, "--info", profile).stdout
+    return {name: int(value) for name, value in
+            re.findall(r"(?m)^(\w+) +(\d+)$", info)}
+
+
 @each_task_python
 def a_deep_stack_of_tasks_keeps_both_ends_and_says_what_is_left_out(python):
     limit = 50
     with live.Target(python, "tasks.py") as target:
         depth = target.portrait["depth"]
         live.record(target, "run.bin", "--async", "all", "-r", 50,
-                    "--max-depth", limit, seconds=0.5)
+                    "--max-depth", limit, seconds=1)
     profile = live.Database("run.bin")
-    deep = [stack for _, _, stack in profile.stacks() if "deep" in stack]
+    stacks = [(n, stack) for _, n, stack in profile.stacks() if "deep" in stack]
+    deep = [stack for _, stack in stacks]
     # deep() calls, Event.wait and the marker of the task
-    marker = "<%d frames omitted>" % (depth + 3 - (limit - 1))
+    omitted = depth + 3 - (limit - 1)
+    marker = "<%d frames omitted>" % omitted
     expect(deep and all(len(stack) == limit and marker in stack and
                         stack[0] == "deep" and stack[-1] == "Event.wait"
                         for stack in deep), "%s: %s", marker, deep)
+    counted = counts("run.bin")["skipped_frames"]
+    expect(counted == omitted * sum(n for n, _ in stacks), "%d counted of %s",
+           counted, stacks)
 
 
 @each_task_python
@@ -145,6 +158,23 @@ def the_running_task_is_recorded_with_the_functions_it_calls(python):
     for _, _, stack in stacks:
         runner = stack[stack.index("runner"):]
         expect(runner[:3] == ["runner", "spins", "spin"], "%s", stack)
+
+
+@each_task_python
+def a_thread_that_runs_no_task_is_left_out_and_counted(python):
+    with live.Target(python, "many.py", 1) as target:
+        done = live.call(live.PYREC, "-p", target.pid, "-o", "run.bin", "-q",
+                         "--async", "running", "-r", 100, "-d", 2)
+        expect(done.returncode == 1 and "that the options choose" in
+               done.stderr, "status %d: %s", done.returncode, done.stderr)
+    with live.Target(python, "tasks.py") as target:
+        live.record(target, "run.bin", "--async", "running", "-r", 100,
+                    seconds=1)
+    count = counts("run.bin")
+    samples = live.Database("run.bin").samples()
+    # of each tick, one sample of the one thread, or its task is not running
+    done = samples + count.get("skipped_async", 0) + count.get("lost_torn", 0)
+    expect(done == count["ticks"], "%d samples, %s", samples, count)
 
 
 @live.once

@@ -58,7 +58,7 @@ def children_forked_in_c_are_recorded_with_their_parent(python):
 @live.each_python
 def threads_have_the_names_that_threading_gave_them(python):
     with live.Target(python, "named.py") as target:
-        live.record(target, "run.bin", seconds=0.3)
+        live.record(target, "run.bin", seconds=1)
         told = sorted(target.portrait["names"])
     names = sorted(name for name, in live.Database("run.bin").rows(
         "SELECT name FROM thread"))

@@ -237,7 +237,7 @@ def a_file_that_is_not_a_profile_is_named():
 @live.once
 def the_converter_keeps_an_existing_output_unless_forced():
     with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
-        live.record(target, "run.bin", seconds=0.5)
+        live.record(target, "run.bin", seconds=1)
     for name in "speedscope", "collapsed", "pstats", "sqlite":
         with open("out", "w") as file:
             file.write("precious")

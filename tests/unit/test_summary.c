@@ -129,6 +129,23 @@ a_cost_above_a_tenth_is_warned_of_unless_it_is_bounded(void **state)
 }
 
 static void
+the_time_in_which_the_target_was_stopped_is_a_cost(void **state)
+{
+    (void)state;
+    rec_options blocking = plain;
+    blocking.unwinder.strategy = REC_BLOCKING;
+    rec_report r = good;
+    r.held_ns = 500000000;
+    expect_said(&r, &blocking, "slowed down by at most 8.0 %\n");
+    r.held_ns = 900000000;
+    expect_said(&r, &blocking,
+                "cost up to 12.0 % of the time (without --blocking");
+    rec_report sum = r;
+    rec_report_add(&sum, &r);
+    assert_int_equal(sum.held_ns, 1800000000);
+}
+
+static void
 missed_ticks_are_said_with_the_remedy_that_helps(void **state)
 {
     (void)state;
@@ -236,6 +253,7 @@ main(void)
         cmocka_unit_test(a_bad_recording_says_so_first),
         cmocka_unit_test(
             a_cost_above_a_tenth_is_warned_of_unless_it_is_bounded),
+        cmocka_unit_test(the_time_in_which_the_target_was_stopped_is_a_cost),
         cmocka_unit_test(missed_ticks_are_said_with_the_remedy_that_helps),
         cmocka_unit_test(ticks_missed_in_a_gap_do_not_make_the_cpu_busy),
         cmocka_unit_test(shares_that_are_not_proven_have_their_reason),
