@@ -306,7 +306,9 @@ is_plain(const pf_reader *r, bool *ret, pr_err *err)
     uint64_t tables = r->header.string_table, end = 0;
     pf_frame_state state;
     *ret = false;
-    if (tables == 0 || r->header.version != PF_VERSION || r->index_known)
+    if (tables < PF_HEADER_SIZE || tables > r->header.frame_table ||
+        r->header.frame_table > r->in.size || r->header.version != PF_VERSION ||
+        r->index_known)
         return PR_OK;
     pr_code code =
         pf_zstd_frame(&r->in, PF_HEADER_SIZE, r->in.size, &state, &end, err);

@@ -30,7 +30,7 @@ header_is_right(const pf_reader *r, const uint8_t *copy)
         return pr_hash_bytes(r->header.bytes, PF_HEADER_SIZE) ==
                r->index.header_check;
     if (!copy) /* nothing to compare it with: it has the right form at least */
-        return r->header.version == PF_VERSION;
+        return r->header.version == PF_VERSION && r->header.compression == 1;
     return r->header.string_table
                ? same_fixed_fields(r->header.bytes, copy) &&
                      r->header.frame_table >= r->header.string_table
@@ -57,12 +57,14 @@ settle_header(pf_reader *r, const uint8_t *copy)
 
 /* ---- losses ---- */
 
+/* By the index; without one nothing vouches for the header's count, but
+ * segments that end at the tables are all. */
 static uint64_t
-expected_samples(const pf_reader *r)
+expected_samples(const pf_reader *r, uint64_t end, uint64_t so_far)
 {
     uint64_t sum = 0;
     if (!r->index_known)
-        return r->header.string_table ? r->header.samples : UINT64_MAX;
+        return r->header.string_table == end ? so_far : UINT64_MAX;
     for (size_t i = 0; i < r->index.n; i++)
         sum += r->index.row[i].samples;
     return sum;
@@ -440,7 +442,7 @@ pf_judge(pf_reader *r, const pf_layout *layout, pr_err *err)
         return code;
     settle_header(r, layout->header);
     r->info.newer_rewriter |= r->index_known && r->index.newer_rewriter;
-    r->expected_samples = expected_samples(r);
+    r->expected_samples = expected_samples(r, layout->end, t.so_far);
     code = r->index_known ? judge_finished(r, layout, &t, err)
                           : judge_unfinished(r, layout, &t, err);
     note_layout(r, layout);

@@ -580,6 +580,7 @@ class Decoder:
         self.fault = self.index = None
         self.traces = False  # of an index or checkpoint
         self.gaps = []  # (from, to, samples, is that all?)
+        self.others = self.repeated = 0
         self.reset()
 
     def reset(self):
@@ -661,7 +662,8 @@ class Decoder:
     def is_plain(self):
         """A file of CPython as far as its first zstd frame shows."""
         header = self.header
-        if not header.strings or header.version != 1 or self.index:
+        if not 64 <= header.strings <= header.frames <= len(self.data) or \
+                header.version != 1 or self.index:
             return False
         try:
             end, _ = zstd_frame(self.data, 64)
@@ -801,8 +803,8 @@ class Decoder:
         expected = None
         if index:
             expected = sum(row[4] for row in index.rows)
-        elif self.header.strings:
-            expected = self.header.samples
+        elif self.header.strings == self.end:
+            expected = self.so_far
         if not index:
             self.judge_rest()
         elif self.next_number < len(index.rows):
@@ -846,7 +848,7 @@ class Decoder:
         if self.index:
             right = self.of_header(self.index)
         elif copy is None:
-            right = header.version == 1
+            right = header.version == 1 and header.compression == 1
         elif header.strings:  # 28 to 55 were not known at first
             right = header.frames >= header.strings and \
                 header.raw[:28] + header.raw[56:] == copy[:28] + copy[56:]
@@ -945,13 +947,12 @@ class Decoder:
             int.from_bytes(have[4:8], "little") > len(data) - end - 8
 
     def note_layout(self, in_place):
-        if in_place:
-            return
         if self.others:
             self.note(Damaged("segments of another file"))
         if self.repeated:
             self.note(Damaged("segments that stand twice"))
-        self.note(Damaged("segments that moved"))
+        if not in_place:
+            self.note(Damaged("segments that moved"))
 
     # --- the profile
 
