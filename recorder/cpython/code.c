@@ -11,7 +11,11 @@
  *
  * 3.14, 3.15  code_object_generation of an interpreter counts the code objects
  *             that were freed (code_dealloc(), Objects/codeobject.c).  An
- *             object that was verified at the present count need not be read.
+ *             object that was verified at the present count need not be read,
+ *             provided that it was alive when it was verified: freed memory
+ *             keeps its words until it is used again, which does not count.  A
+ *             frame keeps its code object alive, so pyrec verifies only code
+ *             objects that a frame of the same read refers to.
  * 3.12, 3.13  the words hold co_version, which no two code objects of an
  *             interpreter share (PyCode_New, Objects/codeobject.c) until
  *             2^32 were made.
@@ -504,15 +508,16 @@ static void
 replace_entry(rec_codes *c, entry *old, entry *fresh)
 {
     fresh->code.index = old->code.index;
-    /* the cache kept no frame of a degraded object */
-    bool same = old->degraded || old->hash == fresh->hash;
+    bool was_degraded = old->degraded, same = old->hash == fresh->hash;
     c->cost += rec_lines_cost(&fresh->lines);
     release_entry(c, old);
     *old = *fresh;
-    if (same)
+    if (same && !was_degraded)
         return;
-    c->invalidations++;
     c->epoch++;
+    if (was_degraded)
+        return; /* the cache kept no frame of it */
+    c->invalidations++;
     forget_frames(c); /* it cannot separate the frames of one object */
 }
 
@@ -593,6 +598,25 @@ rec_codes_ask(rec_codes *c, rec_batch *batch, uint64_t address)
         return;
     ask_text(c, batch, &e->name);
     ask_text(c, batch, &e->path);
+}
+
+static void
+note_text(const rec_codes *c, rec_code_set *set, const text *t)
+{
+    if (t->len)
+        rec_code_set_add(set, t->address + c->layout->object.unicode_length,
+                         t->len);
+}
+
+void
+rec_codes_note(const rec_codes *c, rec_code_set *set, uint64_t address)
+{
+    rec_code_set_add(set, address, c->layout->code.size);
+    const entry *e = compares_texts(c) ? find_entry(c, address) : NULL;
+    if (!e)
+        return;
+    note_text(c, set, &e->name);
+    note_text(c, set, &e->path);
 }
 
 /* The object's own words, from the batch or read now. */

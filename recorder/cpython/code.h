@@ -10,8 +10,8 @@
 #ifndef RECORDER_CPYTHON_CODE_H
 #define RECORDER_CPYTHON_CODE_H
 
+#include "recorder/cpython/code_set.h"
 #include "recorder/cpython/name_table.h"
-#include "recorder/cpython/read_batch.h"
 
 typedef struct rec_codes rec_codes; /* opaque */
 
@@ -44,8 +44,14 @@ bool rec_codes_is_verified(const rec_codes *codes, uint64_t address);
 /* Add to the batch the words that identify the object. */
 void rec_codes_ask(rec_codes *codes, rec_batch *batch, uint64_t address);
 
+/* Add to the set the words that identify the object. */
+void rec_codes_note(const rec_codes *codes, rec_code_set *set,
+                    uint64_t address);
+
 /* The code object at `address`, as it is in the batch: the known one, or read
- * anew.  Bytes that the batch lacks are read now; batch->calls shows whether
+ * anew.  A frame of the present stack must refer to it: memory that was freed
+ * may still show the object that it held, and another one may come to lie there
+ * without a change of the generation.  Bytes that the batch lacks are read now; batch->calls shows whether
  * there were any.  PR_TORN if it is not a code object.  Names or lines that
  * cannot be read cost the frame its name, not the sample.  The pointer is valid
  * until the next call. */

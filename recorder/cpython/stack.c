@@ -40,7 +40,6 @@ void
 rec_stack_release(rec_stack *stack)
 {
     free(stack->v);
-    free(stack->code);
     *stack = (rec_stack){0};
 }
 
@@ -49,9 +48,14 @@ rec_walker_release(rec_walker *walker)
 {
     free(walker->raw);
     free(walker->seen);
+    free(walker->met);
+    free(walker->missed);
     walker->raw = NULL;
     walker->seen = NULL;
+    walker->met = walker->missed = NULL;
     walker->n_raw = walker->cap_raw = 0;
+    walker->n_met = walker->cap_met = 0;
+    walker->n_missed = walker->cap_missed = 0;
 }
 
 /* ---- walking ---- */
@@ -395,107 +399,88 @@ is_first(rec_walker *w, uint64_t code)
     return true;
 }
 
-/* False: out of memory; the list stays unfilled. */
+void
+rec_stack_ask(const rec_walker *w, rec_code_set *codes, rec_batch *batch)
+{
+    if (codes->ahead || !is_counted(w))
+        rec_code_set_ask(codes, batch);
+}
+
 static bool
-list_codes(rec_walker *w, rec_stack *stack)
+note(uint64_t **list, size_t *n, size_t *cap, uint64_t code)
+{
+    if (!pr_grow(list, cap, *n + 1, sizeof **list))
+        return false;
+    (*list)[(*n)++] = code;
+    return true;
+}
+
+/* List the code objects of all frames from position `from` on that are not
+ * verified, each once, and ask for those that the batch lacks. */
+static bool
+list_codes(rec_walker *w, rec_batch *batch, uint32_t from)
 {
     uint64_t last = 0;
-    if (stack->listed)
-        return true;
-    stack->n_codes = 0;
+    w->n_met = w->n_missed = 0;
     if (!begin_round(w))
         return false;
-    for (uint32_t i = 0; i < stack->n; i++) {
-        uint64_t code = stack->v[i].code;
-        if (code == last || !code || !is_first(w, code))
-            continue;
-        if (!pr_grow(&stack->code, &stack->cap_codes, stack->n_codes + 1,
-                     sizeof *stack->code))
-            return false;
-        stack->code[stack->n_codes++] = last = code;
-    }
-    return stack->listed = true;
-}
-
-static void
-ask_all(rec_walker *w, rec_stack *stack, rec_batch *batch)
-{
-    if (!list_codes(w, stack))
-        return;
-    for (size_t i = 0; i < stack->n_codes; i++)
-        rec_codes_ask(w->codes, batch, stack->code[i]);
-    stack->asked = true;
-}
-
-void
-rec_stack_ask(rec_walker *w, rec_stack *last, rec_batch *batch)
-{
-    last->asked = false;
-    if (last->ahead || !is_counted(w))
-        ask_all(w, last, batch);
-}
-
-void
-rec_stack_foresee(rec_walker *w, rec_stack *last, rec_stack *fresh)
-{
-    if (!list_codes(w, last) || !list_codes(w, fresh) ||
-        !pr_grow(&last->code, &last->cap_codes, last->n_codes + fresh->n_codes,
-                 sizeof *last->code))
-        return;
-    begin_round(w);
-    for (size_t i = 0; i < last->n_codes; i++)
-        is_first(w, last->code[i]);
-    for (size_t i = 0; i < fresh->n_codes; i++)
-        if (is_first(w, fresh->code[i]))
-            last->code[last->n_codes++] = fresh->code[i];
-    last->ahead = true;
-}
-
-/* *ret: equal frames of `last` and of the walk have equal code. */
-static pr_code
-verify_last(rec_walker *w, rec_batch *batch, rec_stack *last, bool *ret,
-            pr_err *err)
-{
-    *ret = rec_codes_hold(w->codes, &last->stamp);
-    last->ahead = !*ret && last->n;
-    if (*ret || !last->n)
-        return PR_OK;
-    pr_code code = PR_OK;
-    if (!last->asked) {
-        ask_all(w, last, batch);
-        code = rec_batch_read(batch, err);
-    }
-    if (code != PR_OK || !last->listed)
-        return code;
-    for (size_t i = 0; i < last->n_codes; i++) {
-        const rec_code *ignored;
-        pr_err why = PR_ERR_INIT;
-        if (rec_codes_get(w->codes, batch, last->code[i], &ignored, &why) !=
-            PR_OK)
-            return PR_OK; /* it was freed: the last stack proves nothing */
-    }
-    *ret = last->stamp.epoch == rec_codes_stamp(w->codes).epoch;
-    return PR_OK;
-}
-
-/* Ask in one read for the code objects of all frames from position `from` on
- * that are not verified. */
-static pr_code
-load_codes(rec_walker *w, rec_batch *batch, uint32_t from, pr_err *err)
-{
-    uint64_t last = 0;
-    if (!begin_round(w))
-        return pr_no_memory(err);
     for (size_t i = w->n_raw - from; i-- > 0;) {
         const rec_raw *raw = &w->raw[i];
         if (raw->kind != RAW_FRAME || raw->code == last)
             continue;
         last = raw->code;
-        if (is_first(w, last) && !rec_codes_is_verified(w->codes, last) &&
-            !rec_batch_find(batch, last, w->layout->code.size))
-            rec_codes_ask(w->codes, batch, last);
+        if (!is_first(w, last) || rec_codes_is_verified(w->codes, last))
+            continue;
+        if (!note(&w->met, &w->n_met, &w->cap_met, last))
+            return false;
+        if (rec_batch_find(batch, last, w->layout->code.size))
+            continue;
+        rec_codes_ask(w->codes, batch, last);
+        if (!note(&w->missed, &w->n_missed, &w->cap_missed, last))
+            return false;
     }
-    return rec_batch_read(batch, err);
+    return true;
+}
+
+/* Verify the code objects of all frames from position `from` on.  Only those:
+ * no frame keeps another one alive. */
+static pr_code
+verify_codes(rec_walker *w, rec_batch *batch, uint32_t from, pr_err *err)
+{
+    if (!list_codes(w, batch, from))
+        return pr_no_memory(err);
+    pr_code code = rec_batch_read(batch, err);
+    for (size_t i = 0; code == PR_OK && i < w->n_met; i++) {
+        const rec_code *ignored;
+        code = rec_codes_get(w->codes, batch, w->met[i], &ignored, err);
+    }
+    return code;
+}
+
+static void
+note_missed(const rec_walker *w, rec_code_set *codes)
+{
+    for (size_t i = 0; i < w->n_missed; i++)
+        rec_codes_note(w->codes, codes, w->missed[i]);
+}
+
+/* Verify the code objects that need it.  *ret: equal frames of `last` and of
+ * the walk have equal code; *ret_same: so many outermost frames are equal. */
+static pr_code
+compare_with_last(rec_walker *w, rec_batch *batch, const told *plan,
+                  const rec_stack *last, bool *ret, uint32_t *ret_same,
+                  pr_err *err)
+{
+    pr_code code = PR_OK;
+    bool holds = rec_codes_hold(w->codes, &last->stamp);
+    *ret_same = holds ? match_old(w, plan, last) : 0;
+    code = verify_codes(w, batch, *ret_same, err);
+    if (code != PR_OK)
+        return code;
+    *ret = holds || last->stamp.epoch == rec_codes_stamp(w->codes).epoch;
+    if (*ret && !holds)
+        *ret_same = match_old(w, plan, last);
+    return PR_OK;
 }
 
 /* ---- the places of frames ---- */
@@ -717,18 +702,17 @@ common_prefix(const rec_stack *a, const rec_stack *b, uint32_t from)
 
 pr_code
 rec_stack_decode(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
-                 rec_stack *last, rec_stack *fresh, uint32_t *ret_keep,
-                 uint32_t *ret_omitted, pr_err *err)
+                 rec_code_set *codes, const rec_stack *last, rec_stack *fresh,
+                 uint32_t *ret_keep, uint32_t *ret_omitted, pr_err *err)
 {
     told plan = plan_of(w);
     if (!pr_grow(&fresh->v, &fresh->cap, plan.depth, sizeof *fresh->v))
         return pr_no_memory(err);
     bool trusted;
-    pr_code code = verify_last(w, batch, last, &trusted, err);
-    if (code != PR_OK)
-        return code;
-    uint32_t same = trusted ? match_old(w, &plan, last) : 0;
-    code = load_codes(w, batch, same, err);
+    uint32_t same;
+    codes->ahead = last->n && !rec_codes_hold(w->codes, &last->stamp);
+    pr_code code =
+        compare_with_last(w, batch, &plan, last, &trusted, &same, err);
     if (code == PR_OK)
         code = find_words(w, batch, same, err);
     if (code == PR_OK)
@@ -745,8 +729,7 @@ rec_stack_decode(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
         return code;
     fresh->n = plan.depth;
     fresh->stamp = rec_codes_stamp(w->codes);
-    fresh->ahead = last->ahead;
-    fresh->listed = false;
+    note_missed(w, codes);
     *ret_keep = common_prefix(last, fresh, same);
     *ret_omitted = plan.omitted;
     return PR_OK;

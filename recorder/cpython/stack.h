@@ -28,11 +28,6 @@ typedef struct rec_stack {
     uint32_t n;
     size_t cap;
     rec_code_stamp stamp; /* when it was decoded */
-    uint64_t *code;       /* addresses of its code objects, each once */
-    size_t n_codes, cap_codes;
-    bool listed; /* `code` is filled */
-    bool ahead;  /* the code objects are worth reading with the next stack */
-    bool asked;  /* they are in the present batch */
 } rec_stack;
 
 void rec_stack_release(rec_stack *stack);
@@ -50,12 +45,17 @@ typedef struct rec_walker {
     bool anchored;  /* the outer part was taken from the last stack */
     rec_seen *seen; /* scratch: code objects met in one pass over frames */
     uint32_t round; /* of such passes */
+    uint64_t *met;  /* scratch: those that are to be verified ... */
+    size_t n_met, cap_met;
+    uint64_t *missed; /* ... and those that the batch lacked */
+    size_t n_missed, cap_missed;
 } rec_walker;
 
-/* Add to a batch the words that identify the code objects of the last stack,
- * where they are needed, so that the batch reads them at the same moment as the
- * new stack. */
-void rec_stack_ask(rec_walker *walker, rec_stack *last, rec_batch *batch);
+/* Add to a batch the words that identify the code objects of the thread's
+ * latest stacks, where they are needed, so that the batch reads them at the same
+ * moment as the new stack. */
+void rec_stack_ask(const rec_walker *walker, rec_code_set *codes,
+                   rec_batch *batch);
 
 void rec_walker_release(rec_walker *walker);
 
@@ -75,17 +75,16 @@ pr_code rec_stack_walk(rec_walker *walker, rec_batch *batch,
                        rec_data_stack *source, const rec_walk *walk,
                        pr_err *err);
 
-/* The new stack was read but is unproven: the next batch asks for its code
- * objects as well as for those of the last stack. */
-void rec_stack_foresee(rec_walker *walker, rec_stack *last, rec_stack *fresh);
-
 /* Decode the walked frames into *fresh.  Frames that equal those of `last` at
  * their place are taken from there, once the batch has shown that their code
- * objects are the same.  *ret_keep: how many outermost frames `last` and *fresh
- * share; *ret_omitted: frames that the limit of depth left out. */
+ * objects are the same.  Code objects that the batch lacked are read now and go
+ * into *codes, which the next batch reads.  *ret_keep: how many outermost frames
+ * `last` and *fresh share; *ret_omitted: frames that the limit of depth left
+ * out. */
 pr_code rec_stack_decode(rec_walker *walker, rec_batch *batch,
-                         const rec_data_stack *source, rec_stack *last,
-                         rec_stack *fresh, uint32_t *ret_keep,
-                         uint32_t *ret_omitted, pr_err *err);
+                         const rec_data_stack *source, rec_code_set *codes,
+                         const rec_stack *last, rec_stack *fresh,
+                         uint32_t *ret_keep, uint32_t *ret_omitted,
+                         pr_err *err);
 
 #endif

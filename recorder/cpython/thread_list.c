@@ -65,6 +65,7 @@ forget(rec_thread *t)
 {
     rec_sched_release(&t->sched);
     rec_data_stack_release(&t->source);
+    rec_code_set_release(&t->codes);
     rec_stack_release(&t->stack);
     rec_thread kept = {.tid = t->tid,
                        .interp_id = t->interp_id,

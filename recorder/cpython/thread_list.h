@@ -59,6 +59,7 @@ typedef struct rec_thread {
     uint64_t ran_us; /* when it was last seen to have run */
 
     rec_data_stack source;
+    rec_code_set codes;          /* of its latest stacks */
     rec_stack stack;             /* as last seen */
     bool known;                  /* it was complete at that moment ... */
     bool proven;                 /* ... and that was proven */

@@ -208,7 +208,7 @@ rec_sample_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
     rec_read r = {guard, REC_NO_PIECE, REC_NO_PIECE, {0}};
     if (guard)
         r.before = rec_batch_add(u->tick.batch, guard, 4);
-    rec_stack_ask(&u->program.walker, &t->stack, u->tick.batch);
+    rec_stack_ask(&u->program.walker, &t->codes, u->tick.batch);
     /* unguarded: the current frame, read again, shows whether it moved */
     if (!rec_data_stack_add(&t->source, &u->program.runtime.layout,
                             u->tick.batch, !guard, &r.shot))
@@ -228,18 +228,23 @@ check_thread(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
     return PR_FAIL_AT(err, PR_NAME, t->tstate, "thread is gone");
 }
 
+/* Read a thread together with the words of its interpreter: those that the pass
+ * began with may be of another moment, and its <GC> frame would then stand in
+ * another stack. */
 static pr_code
 read_thread(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret,
             pr_err *err)
 {
+    rec_interp_words words;
     rec_batch_reset(u->tick.batch);
-    uint32_t generation = u->program.runtime.layout.interp.code_generation;
-    if (generation != REC_ABSENT)
-        rec_batch_add(u->tick.batch,
-                      u->table.interp[t->interp].address + generation, 8);
+    rec_interp_add(&u->table, t->interp, u->tick.batch, &words);
     if (!rec_sample_add(u, t, guard, ret))
         return pr_no_memory(err);
-    return rec_batch_read(u->tick.batch, err);
+    pr_code code = rec_batch_read(u->tick.batch, err);
+    if (code == PR_OK &&
+        !rec_interp_parse(&u->table, t->interp, u->tick.batch, &words))
+        u->program.listed_ms = 0; /* the list has changed */
+    return code;
 }
 
 static uint64_t
@@ -279,7 +284,7 @@ walk_and_decode(rec_unwinder *u, rec_thread *t, const rec_shot *shot,
     if (code != PR_OK)
         return code;
     return rec_stack_decode(&u->program.walker, u->tick.batch, &t->source,
-                            &t->stack, &u->program.fresh, &ret->keep,
+                            &t->codes, &t->stack, &u->program.fresh, &ret->keep,
                             &ret->omitted, err);
 }
 
@@ -507,11 +512,8 @@ rec_sample_captured(rec_unwinder *u, const rec_capture *c, pr_err *err)
     pr_code code = take_stack(u, t, &r, &f, &why);
     if (rec_is_fatal(code))
         return stop(t, &why, err);
-    if (u->tick.batch->calls != calls) {
-        if (code == PR_OK)
-            rec_stack_foresee(&u->program.walker, &t->stack, &u->program.fresh);
+    if (u->tick.batch->calls != calls)
         return PR_OK;
-    }
     rec_sampled ignored;
     if (code != PR_OK)
         return look_again(u, t, code, &ignored, err);

@@ -38,8 +38,9 @@ def measure_cell(version, kind, rate):
     seconds = max(1, SAMPLES / rate)
     cell = rules.Cell(live.PYTHONS[version], kind, rate, seconds)
     where = "%s on %s at %d Hz" % (kind, version, rate)
-    result(cell.impossible == 0, "%s: %d of %d stacks cannot be (at most 0)",
-         where, cell.impossible, cell.samples)
+    result(cell.impossible <= cell.unproven,
+         "%s: %d of %d stacks cannot be (at most the %d unproven)",
+         where, cell.impossible, cell.samples, cell.unproven)
     for example in cell.examples[:10]:
         print("# " + example)
     limit = ASTRAY[kind in rules.SEVERAL]

@@ -155,7 +155,7 @@ walk_thread(rec_thread *thread, const rec_runtime *runtime, rec_batch *window,
     uint32_t keep, omitted;
     rec_batch_reset(window);
     rec_codes_begin(walker->codes, 1, NULL);
-    rec_stack_ask(walker, &thread->stack, window);
+    rec_stack_ask(walker, &thread->codes, window);
     if (!rec_data_stack_add(&thread->source, l, window, true, &shot) ||
         rec_batch_read(window, NULL) != PR_OK ||
         rec_data_stack_follow(&thread->source, l, window, &shot, NULL) != PR_OK)
@@ -163,8 +163,8 @@ walk_thread(rec_thread *thread, const rec_runtime *runtime, rec_batch *window,
     rec_walk walk = {.start = shot.current_frame,
                      .must_pass = shot.outer_frame};
     if (rec_stack_walk(walker, window, &thread->source, &walk, NULL) == PR_OK)
-        rec_stack_decode(walker, window, &thread->source, &thread->stack,
-                         &fresh, &keep, &omitted, NULL);
+        rec_stack_decode(walker, window, &thread->source, &thread->codes,
+                         &thread->stack, &fresh, &keep, &omitted, NULL);
     rec_stack_release(&fresh);
 }
 

@@ -24,6 +24,7 @@ KINDS = {
     "generators": "generators are told right",
     "callbacks": "C code that calls Python is told right",
     "reused": "functions at the address of freed ones bear their own names",
+    "remade": "functions made while no code is freed bear their own names",
 }
 # The kinds in which several threads run.
 SEVERAL = {"threads", "interpreters", "churn", "without_gil", "with_gil"}

@@ -299,9 +299,35 @@ def reused(program):
     program.edges.append(("main", None, "main_loop", 0))
 
 
+def remade(program):
+    """One function after the other, made of one code object where the last one
+    lay; no code is freed between a call and the last moment without one."""
+    program.define("template", "for _ in range(20):", "    x += 1", "return x")
+    program.define("idle", "for _ in range(20):", "    x += 1", "return x")
+    program.space["FunctionType"] = type(remade)
+    program.define(
+        "remake", "code = template.__code__.replace(co_name=name,"
+        " co_qualname=name)", "return FunctionType(code, {})",
+        parameter="name")
+    body, calls = [], [("not over", "over", 0), ("idle(", "idle", 0),
+                       ("remake(", "remake", 0)]
+    for letter in "abcdef":
+        name = "made_" + letter
+        body += ["    %s = remake('%s')" % (name, name),
+                 "    for _ in range(300):", "        %s(1)" % name,
+                 "    %s = None" % name,
+                 "    for _ in range(300):", "        idle(1)"]
+        calls.append((" %s(1)" % name, name, 0))
+    program.define("main_loop", "while not over():", *body, parameter="",
+                   calls=calls)
+    program.main = "main_loop"
+    program.edges.append(("main", None, "main_loop", 0))
+
+
 KINDS = {make.__name__: make for make in (
     tree, chain, pair, fib, threads, interpreters, signals, moved, churn,
-    collections, without_gil, with_gil, faults, generators, callbacks, reused)}
+    collections, without_gil, with_gil, faults, generators, callbacks, reused,
+    remade)}
 
 
 def main():

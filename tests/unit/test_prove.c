@@ -233,6 +233,34 @@ a_proven_holder_of_the_gil_is_a_witness(void **state)
     assert_int_equal(f->u.table.interp[0].witness, f->thread[MAIN].rseq);
 }
 
+static void
+put_collection(fake_target *f, uint64_t frame, uint32_t collecting)
+{
+    const rec_layout *l = &f->u.program.runtime.layout;
+    uint64_t gc = f->interp + l->interp.gc;
+    fake_put64(&f->fake, gc + l->gc.frame, frame);
+    fake_put32(&f->fake, gc + l->gc.collecting, collecting);
+}
+
+/* The pass began during a collection; the thread is read after it, when another
+ * frame lies where that of the collection lay. */
+static void
+a_collection_that_ended_before_the_read_has_no_frame(void **state)
+{
+    fake_target *f = *state;
+    f->u.opts.gc = 1;
+    put_collection(f, f->thread[MAIN].last, 1);
+    fake_call(f, MAIN, "leaf");
+    fake_hold(f, MAIN);
+    fake_list(f);
+    put_collection(f, f->thread[MAIN].last, 0);
+    assert_int_equal(sample(f, MAIN), REC_SAMPLED);
+    assert_int_equal(fake_find(f, MAIN)->stack.n, 2);
+    put_collection(f, f->thread[MAIN].last, 1);
+    assert_int_equal(sample(f, MAIN), REC_SAMPLED);
+    assert_int_equal(fake_find(f, MAIN)->stack.n, 3);
+}
+
 /* ---- quiet ---- */
 
 typedef struct quiet {
@@ -537,6 +565,7 @@ main(void)
         TEST_15(a_known_stack_is_proven_by_one_read),
         TEST_13(a_known_stack_is_proven_by_one_read),
         TEST_15(a_proven_holder_of_the_gil_is_a_witness),
+        TEST_15(a_collection_that_ended_before_the_read_has_no_frame),
         TEST_15(a_thread_that_slept_all_the_time_is_proven),
         TEST_15(a_thread_that_ran_during_the_read_is_not),
         TEST_15(a_thread_that_runs_elsewhere_is_left_for_its_cpu),

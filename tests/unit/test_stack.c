@@ -59,6 +59,7 @@ typedef struct world {
     rec_batch batch;
     rec_data_stack source;
     rec_walker walker;
+    rec_code_set set;
     rec_stack old, fresh;
     uint64_t type, lines;
     uint64_t tstate, base, shim, chunk, top, last; /* last: frame pushed */
@@ -189,6 +190,7 @@ static int
 end(void **state)
 {
     world *w = *state;
+    rec_code_set_release(&w->set);
     rec_stack_release(&w->old);
     rec_stack_release(&w->fresh);
     rec_walker_release(&w->walker);
@@ -208,7 +210,7 @@ look(world *w, pr_err *err)
     rec_shot shot;
     rec_batch_reset(&w->batch);
     rec_codes_begin(w->codes, 1, w->counted ? &w->generation : NULL);
-    rec_stack_ask(&w->walker, &w->old, &w->batch);
+    rec_stack_ask(&w->walker, &w->set, &w->batch);
     assert_true(
         rec_data_stack_add(&w->source, &w->layout, &w->batch, false, &shot));
     pr_code code = rec_batch_read(&w->batch, err);
@@ -222,8 +224,8 @@ look(world *w, pr_err *err)
     if (code == PR_OK)
         code = rec_stack_walk(&w->walker, &w->batch, &w->source, &walk, err);
     if (code == PR_OK)
-        code = rec_stack_decode(&w->walker, &w->batch, &w->source, &w->old,
-                                &w->fresh, &w->keep, &w->omitted, err);
+        code = rec_stack_decode(&w->walker, &w->batch, &w->source, &w->set,
+                                &w->old, &w->fresh, &w->keep, &w->omitted, err);
     return code;
 }
 
@@ -336,6 +338,53 @@ another_function_at_the_same_address_is_seen(void **state)
     assert_string_equal(name_at(w, &w->fresh, 3), "new");
     assert_string_equal(name_at(w, &w->fresh, 4), "leaf");
     assert_int_equal(w->keep, 3);
+}
+
+/* A function returned and was freed; its memory keeps its words.  The stack is
+ * read, then another function is made there and called, which frees nothing. */
+static void
+a_function_made_in_freed_memory_bears_its_own_name(void **state)
+{
+    world *w = *state;
+    call_many(w, 3);
+    uint64_t code = code_named(w, "old"), top = w->top, last = w->last;
+    call(w, code);
+    see(w);
+    keep_it(w);
+    w->top = top;
+    w->last = last;
+    set_current(w, last);
+    w->generation++;
+    see(w);
+    keep_it(w);
+    fake_put64(&w->fake, code + w->layout.code.qualname,
+               fake_ascii(&w->fake, &w->layout, "new"));
+    call(w, code);
+    see(w);
+    assert_string_equal(name_at(w, &w->fresh, 3), "new");
+}
+
+/* On 3.13 each read of a stack reads its code objects as well. */
+static void
+code_objects_near_each_other_are_one_piece(void **state)
+{
+    world *w = *state;
+    call_many(w, 100);
+    see(w);
+    keep_it(w);
+    see(w);
+    assert_int_equal(w->keep, 100);
+    assert_true(w->batch.n < 10);
+    /* one is far away */
+    fake_alloc(&w->fake, 100000);
+    call(w, code_named(w, "far"));
+    see(w);
+    keep_it(w);
+    uint64_t reads = w->fake.memory.reads;
+    see(w);
+    assert_int_equal(w->fake.memory.reads - reads, 1);
+    assert_int_equal(w->keep, 101);
+    assert_true(w->batch.used < 90000);
 }
 
 static void
@@ -715,6 +764,9 @@ main(void)
         TEST_15(code_freed_elsewhere_costs_one_system_call_once),
         TEST_15(another_function_at_the_same_address_is_seen),
         TEST_13(another_function_at_the_same_address_is_seen),
+        TEST_15(a_function_made_in_freed_memory_bears_its_own_name),
+        TEST_13(a_function_made_in_freed_memory_bears_its_own_name),
+        TEST_13(code_objects_near_each_other_are_one_piece),
         TEST_15(the_same_call_at_another_instruction_is_another_frame),
         TEST_15(a_stack_that_shrinks_below_a_chunk_is_seen),
         TEST_15(a_thread_without_frames_has_an_empty_stack),
