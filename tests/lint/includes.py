@@ -3,8 +3,10 @@
 
 A room is a folder.  ROOMS says which rooms a room may include; each room may
 include itself.  Prints each forbidden include and fails if there is one.
-`includes.py --draw` prints the drawing that spec/architecture.md holds, and
-the check fails if the one there is another.
+`includes.py --draw` prints the drawing that spec/architecture.md holds.  The
+check fails if the one there is another, if the table of rooms there does not
+name each room once, and if the way of a sample leads through other rooms than
+these or goes back.
 """
 
 import collections
@@ -68,7 +70,10 @@ ROOMS = {
 }
 PARTS = ("include", "format", "recorder", "converter", "query")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]')
-DRAWING = re.compile(r"<!-- includes -->\n```text\n(.*?)```\n", re.DOTALL)
+ARCHITECTURE = os.path.join(SOURCE, "spec", "architecture.md")
+BLOCK = r"<!-- %s -->\n```text\n(.*?)```\n"
+# Between which things the way of a sample leads.
+THINGS = ["memory of the target", "run.bin", "run.db", "answer"]
 
 
 def sources():
@@ -140,14 +145,45 @@ def draw(uses):
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def check_drawing(drawing):
-    path = os.path.join(SOURCE, "spec", "architecture.md")
-    with open(path, encoding="utf-8") as file:
-        found = DRAWING.search(file.read())
-    if not found or found.group(1) != drawing:
-        return ["spec/architecture.md: the drawing is not that of the includes;"
-                " tests/lint/includes.py --draw prints it"]
-    return []
+def block_of(text, name):
+    found = re.search(BLOCK % name, text, re.DOTALL)
+    return found.group(1) if found else ""
+
+
+def check_way(way, rooms):
+    """Things are at the margin, in this order; rooms are indented."""
+    things = [line for line in way.splitlines() if not line.startswith(" ")]
+    passed = [line.split()[0] for line in way.splitlines()
+              if line.startswith(" ")]
+    faults = []
+    if things != THINGS:
+        faults.append("the way of a sample leads from %s" % " to ".join(things))
+    faults += ["the way of a sample passes %s, which is not a room" % room
+               for room in passed if room not in rooms]
+    parts = [room.split("/")[0] for room in passed]
+    order = ["recorder", "format", "converter", "query"]
+    if [part for i, part in enumerate(parts) if part not in parts[:i]] != order:
+        faults.append("the way of a sample is not %s" % ", ".join(order))
+    return faults
+
+
+def check_table(text, rooms):
+    named = re.findall(r"^\| ([a-z/]+) \| (?!knows).*\|.*\|$",
+                       text[text.index("| room |"):text.index("## 3.")],
+                       re.MULTILINE)
+    return ["the table of rooms names %s %d times" % (room, named.count(room))
+            for room in sorted(set(named) | set(rooms))
+            if named.count(room) != (room in rooms)]
+
+
+def check_architecture(uses):
+    with open(ARCHITECTURE, encoding="utf-8") as file:
+        text = file.read()
+    faults = check_way(block_of(text, "way"), uses) + check_table(text, uses)
+    if block_of(text, "includes") != draw(uses):
+        faults.append("the drawing is not that of the includes;"
+                      " tests/lint/includes.py --draw prints it")
+    return ["spec/architecture.md: " + fault for fault in faults]
 
 
 def check_names(paths):
@@ -170,7 +206,7 @@ def main():
         print(draw(uses), end="")
         return 0
     faults += check_names(paths)
-    faults += check_drawing(draw(uses)) if not faults else []
+    faults += check_architecture(uses) if not faults else []
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 
