@@ -148,6 +148,8 @@ static: $(B)/static/pyrec ## build/static/pyrec, which runs in any container
 LINK_test_segment_search := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LINK_test_prove := -Wl,--wrap=getrusage
 LINK_test_capture := -Wl,--wrap=getrusage
+LINK_test_unwinder := -Wl,--wrap=getrusage,--wrap=rec_process_check \
+    -Wl,--wrap=rec_runtime_find
 LINK_test_writer := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
     -Wl,--wrap=strdup,--wrap=write
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))

@@ -1,0 +1,392 @@
+/*
+ * test_unwinder.c - one tick over the threads of a made-up target: its choice
+ * of threads, its passes, its recovery, and the target's exec.
+ */
+#include "fake_target.h"
+#include "own_switches.h"
+#include "sleeper.h"
+
+enum { MAIN, OTHER };
+
+/* ---- the target's process and program, as the test wants them ---- */
+
+static rec_alive process_is;         /* rec_process_check() says so */
+static pr_code program_is;           /* rec_runtime_find() says so ... */
+static const fake_target *in_memory; /* ... or finds this one */
+static int checks;
+
+rec_alive __wrap_rec_process_check(const rec_process *process);
+pr_code __wrap_rec_runtime_find(const rec_process *process, rec_memory *memory,
+                                rec_runtime *ret, pr_err *err);
+
+rec_alive
+__wrap_rec_process_check(const rec_process *process)
+{
+    (void)process;
+    checks++;
+    return process_is;
+}
+
+pr_code
+__wrap_rec_runtime_find(const rec_process *process, rec_memory *memory,
+                        rec_runtime *ret, pr_err *err)
+{
+    (void)process;
+    if (program_is != PR_OK)
+        return PR_FAIL(err, program_is, "not found");
+    memory->read = fake_target_read;
+    memory->context = (void *)(uintptr_t)in_memory;
+    *ret = in_memory->u.program.runtime;
+    return PR_OK;
+}
+
+/* ---- a target with a thread that runs and one that sleeps ---- */
+
+typedef struct world {
+    fake_target *f;
+    sleeper sleeper;
+    rec_sched sched;
+    uint64_t time_us;
+} world;
+
+static pr_code
+take_mark(pr_sink *sink, const pr_mark *mark, pr_err *err)
+{
+    (void)err;
+    if (mark->kind == PR_MARK_EXEC)
+        fake_log((fake_sink *)sink, "exec\n");
+    return PR_OK;
+}
+
+static world *
+world_of(const uint64_t *table, size_t size)
+{
+    static pr_sink_ops ops;
+    static world w;
+    ops = fake_sink_ops;
+    ops.mark = take_mark;
+    w = (world){.f = fake_target_new(table, size), .time_us = 1000};
+    sleeper_start(&w.sleeper, 1);
+    rec_sched_init(&w.sched, 1000);
+    sleeper_wait_until_asleep(&w.sched, w.sleeper.tid);
+    fake_add_thread(w.f, fake_own_tid());
+    fake_add_thread(w.f, w.sleeper.tid);
+    fake_link(w.f, 2);
+    fake_hold(w.f, MAIN);
+    w.f->sink.sink.ops = &ops;
+    w.f->u.start_ns = 1;
+    own_switches = 0;
+    own_switches_hidden = false;
+    process_is = REC_ALIVE;
+    program_is = PR_OK;
+    in_memory = w.f;
+    checks = 0;
+    return &w;
+}
+
+static int
+begin_3_15(void **state)
+{
+    *state = world_of(table_3_15, sizeof table_3_15);
+    return 0;
+}
+
+static int
+begin_3_13(void **state)
+{
+    *state = world_of(table_3_13, sizeof table_3_13);
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    world *w = *state;
+    sleeper_finish(&w->sleeper);
+    rec_sched_release(&w->sched);
+    fake_target_free(w->f);
+    return 0;
+}
+
+static pr_code
+pass(world *w, int cpu, bool last, pr_err *err)
+{
+    return rec_tick_pass(&w->f->u, cpu, last, err);
+}
+
+/* A tick of one pass, from a CPU that no thread runs on. */
+static void
+tick(world *w)
+{
+    rec_tick_begin(&w->f->u, w->time_us += 1000);
+    assert_int_equal(pass(w, FAKE_CPU + 7, true, NULL), PR_OK);
+}
+
+static uint64_t
+count(world *w, size_t i, pr_count_kind kind)
+{
+    return rec_count_get(&fake_find(w->f, i)->counts, kind);
+}
+
+static uint64_t
+total(world *w, pr_count_kind kind)
+{
+    return rec_tick_total(&w->f->u, kind);
+}
+
+/* ---- the choice of threads ---- */
+
+static void
+each_thread_is_sampled_once_a_tick(void **state)
+{
+    world *w = *state;
+    for (uint64_t i = 1; i <= 3; i++) {
+        tick(w);
+        assert_int_equal(count(w, MAIN, PR_COUNT_UNPROVEN), i);
+        assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), i);
+    }
+    assert_int_equal(total(w, PR_COUNT_TICKS), 3);
+}
+
+static void
+a_thread_that_slept_on_is_not_read_again(void **state)
+{
+    world *w = *state;
+    tick(w);
+    fake_put64(&w->f->fake,
+               w->f->thread[OTHER].last +
+                   w->f->u.program.runtime.layout.frame.executable,
+               0); /* a read would find a broken stack */
+    tick(w);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), 2);
+    assert_int_equal(total(w, PR_COUNT_LOST_TORN), 0);
+}
+
+static void
+threads_that_the_options_leave_out_are_counted(void **state)
+{
+    world *w = *state;
+    w->f->u.opts.threads = REC_THREADS_MAIN;
+    tick(w);
+    assert_int_equal(count(w, MAIN, PR_COUNT_UNPROVEN), 1);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SKIPPED_THREADS), 1);
+    w->f->u.opts.threads = REC_THREADS_GIL;
+    fake_hold(w->f, OTHER);
+    tick(w);
+    assert_int_equal(count(w, MAIN, PR_COUNT_SKIPPED_THREADS), 1);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), 1);
+    fake_hold(w->f, SIZE_MAX);
+    tick(w);
+    assert_int_equal(count(w, MAIN, PR_COUNT_SKIPPED_THREADS), 2);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SKIPPED_THREADS), 2);
+}
+
+static void
+a_thread_that_begins_is_sampled_in_the_tick_that_lists_it(void **state)
+{
+    world *w = *state;
+    fake_link(w->f, 1);
+    tick(w);
+    assert_int_equal(w->f->u.table.n_live, 1);
+    fake_link(w->f, 2);
+    tick(w);
+    assert_int_equal(w->f->u.table.n_live, 2);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), 1);
+    fake_link(w->f, 1); /* and it ends */
+    tick(w);
+    assert_int_equal(w->f->u.table.n_live, 1);
+    assert_int_equal(total(w, PR_COUNT_SLEEPING), 1);
+}
+
+/* ---- passes ---- */
+
+/* The thread runs on another CPU than that of the first pass. */
+static void
+a_tick_goes_on_where_its_threads_run(void **state)
+{
+    world *w = *state;
+    rec_unwinder *u = &w->f->u;
+    fake_put32(&w->f->fake, w->f->thread[MAIN].rseq, FAKE_CPU + 1);
+    rec_tick_begin(u, 2000);
+    assert_int_equal(pass(w, FAKE_CPU, false, NULL), PR_OK);
+    assert_int_equal(rec_tick_next(u)->n, 1);
+    assert_true(fake_find(w->f, MAIN)->wanted);
+    assert_false(fake_find(w->f, OTHER)->wanted);
+    assert_int_equal(pass(w, FAKE_CPU + 1, false, NULL), PR_OK);
+    assert_int_equal(rec_tick_next(u)->n, 0);
+    assert_int_equal(count(w, MAIN, PR_COUNT_PROVEN), 1);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), 1);
+    assert_int_equal(total(w, PR_COUNT_TICKS), 1);
+}
+
+static void
+switch_us(fake_target *f)
+{
+    (void)f;
+    own_switches++;
+}
+
+/* Each try of a pass is broken: the pass has three. */
+static void
+a_pass_that_is_broken_begins_again(void **state)
+{
+    world *w = *state;
+    fake_put32(&w->f->fake, w->f->thread[MAIN].rseq, FAKE_CPU);
+    w->f->poke_at = w->f->thread[MAIN].tstate;
+    w->f->poke = switch_us;
+    rec_tick_begin(&w->f->u, 2000);
+    assert_int_equal(pass(w, FAKE_CPU, false, NULL), PR_OK);
+    assert_true(fake_find(w->f, MAIN)->wanted);
+    assert_int_equal(count(w, MAIN, PR_COUNT_RETRIES), 2);
+    w->f->poke = NULL;
+    assert_int_equal(pass(w, FAKE_CPU, false, NULL), PR_OK);
+    assert_int_equal(count(w, MAIN, PR_COUNT_PROVEN), 1);
+}
+
+/* Up to 3.13 a thread that no pass proves is lost, with the last pass. */
+static void
+a_thread_that_no_pass_proves_is_lost(void **state)
+{
+    world *w = *state;
+    rec_tick_begin(&w->f->u, 2000);
+    assert_int_equal(pass(w, FAKE_CPU + 7, false, NULL), PR_OK);
+    assert_true(fake_find(w->f, MAIN)->wanted);
+    assert_int_equal(pass(w, FAKE_CPU + 7, true, NULL), PR_OK);
+    assert_int_equal(count(w, MAIN, PR_COUNT_LOST_MOVED), 1);
+    assert_int_equal(rec_tick_next(&w->f->u)->n, 0);
+}
+
+/* ---- recovery ---- */
+
+static void
+a_list_that_leads_nowhere_loses_one_tick(void **state)
+{
+    world *w = *state;
+    uint64_t head = w->f->interp +
+                    w->f->u.program.runtime.layout.interp.threads_head;
+    tick(w);
+    fake_put64(&w->f->fake, head, 0x40);
+    rec_tick_begin(&w->f->u, 5000);
+    assert_int_equal(pass(w, FAKE_CPU + 7, true, NULL), PR_OK);
+    assert_int_equal(total(w, PR_COUNT_LOST_TORN), 1);
+    fake_link(w->f, 2);
+    tick(w);
+    assert_int_equal(count(w, MAIN, PR_COUNT_UNPROVEN), 2);
+    assert_int_equal(total(w, PR_COUNT_LOST_TORN), 1);
+}
+
+static ssize_t
+no_process(void *context, const struct iovec *local, const struct iovec *remote,
+           size_t n)
+{
+    (void)context;
+    (void)local;
+    (void)remote;
+    (void)n;
+    return -ESRCH;
+}
+
+static void
+a_target_that_ended_ends_the_recording(void **state)
+{
+    world *w = *state;
+    pr_err err = PR_ERR_INIT;
+    tick(w);
+    w->f->u.program.memory.read = no_process;
+    process_is = REC_ENDED;
+    rec_tick_begin(&w->f->u, 5000);
+    assert_int_equal(pass(w, FAKE_CPU + 7, true, &err), PR_NO_PROCESS);
+    assert_non_null(strstr(err.what, "has ended"));
+}
+
+/* ---- exec ---- */
+
+/* The target executes another program. */
+static void
+execute(world *w)
+{
+    w->f->u.program.memory.read = no_process;
+    process_is = REC_EXECED;
+    program_is = PR_NOT_PYTHON;
+    rec_tick_begin(&w->f->u, w->time_us += 1000);
+    assert_int_equal(pass(w, FAKE_CPU + 7, true, NULL), PR_OK);
+    process_is = REC_ALIVE;
+}
+
+/* A tick that tries to find a Python. */
+static pr_code
+join(world *w, pr_err *err)
+{
+    w->f->u.alive_ms = 0;
+    rec_tick_begin(&w->f->u, w->time_us += 1000);
+    return pass(w, FAKE_CPU + 7, true, err);
+}
+
+static void
+an_exec_makes_the_program_anew(void **state)
+{
+    world *w = *state;
+    rec_unwinder *u = &w->f->u;
+    rec_runtime runtime = u->program.runtime;
+    tick(w);
+    w->f->sink.used = 0;
+    rec_stats before, after;
+    rec_unwinder_get_stats(u, &before);
+    execute(w);
+    assert_non_null(strstr(w->f->sink.log, "exec\n"));
+    assert_true(u->detached);
+    assert_int_equal(u->table.n_live, 0);
+    assert_null(u->program.codes);
+    assert_int_equal(u->program.listed_ms, 0);
+    rec_unwinder_get_stats(u, &after);
+    assert_true(after.memory_reads >= before.memory_reads);
+    assert_int_equal(after.code_object_cache_misses,
+                     before.code_object_cache_misses);
+    assert_int_equal(join(w, NULL), PR_OK); /* not a Python so far */
+    assert_true(u->detached);
+    w->f->u.program.runtime = runtime; /* what the wrapped search finds */
+    program_is = PR_OK;
+    w->f->sink.used = 0;
+    assert_int_equal(join(w, NULL), PR_OK);
+    assert_false(u->detached);
+    assert_int_equal(count(w, MAIN, PR_COUNT_UNPROVEN), 2);
+    /* the same threads of the sink, and whole stacks */
+    assert_null(strstr(w->f->sink.log, "thread"));
+    assert_non_null(strstr(w->f->sink.log, "samples 0 keep 0 main @"));
+}
+
+static void
+a_program_that_stays_another_one_ends_the_recording(void **state)
+{
+    world *w = *state;
+    pr_err err = PR_ERR_INIT;
+    tick(w);
+    execute(w);
+    w->f->u.execed_ms = 0; /* long ago */
+    assert_int_equal(join(w, &err), PR_NO_PROCESS);
+    assert_non_null(strstr(err.what, "not a Python"));
+}
+
+#define TEST_15(f) cmocka_unit_test_setup_teardown(f, begin_3_15, end)
+#define TEST_13(f) cmocka_unit_test_setup_teardown(f, begin_3_13, end)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_15(each_thread_is_sampled_once_a_tick),
+        TEST_15(a_thread_that_slept_on_is_not_read_again),
+        TEST_13(a_thread_that_slept_on_is_not_read_again),
+        TEST_15(threads_that_the_options_leave_out_are_counted),
+        TEST_15(a_thread_that_begins_is_sampled_in_the_tick_that_lists_it),
+        TEST_15(a_tick_goes_on_where_its_threads_run),
+        TEST_13(a_tick_goes_on_where_its_threads_run),
+        TEST_15(a_pass_that_is_broken_begins_again),
+        TEST_13(a_thread_that_no_pass_proves_is_lost),
+        TEST_15(a_list_that_leads_nowhere_loses_one_tick),
+        TEST_15(a_target_that_ended_ends_the_recording),
+        TEST_15(an_exec_makes_the_program_anew),
+        TEST_15(a_program_that_stays_another_one_ends_the_recording),
+    };
+    return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);
+}
