@@ -127,6 +127,10 @@ enum {
     PF_TYPE_SPAN = 0x44,
     PF_TYPE_HEADER = 0x45
 };
+/* The records whose entries the reader lists as structs, with processes by
+ * arrival, and emits before the samples: operation of the sink, struct. */
+#define PF_LISTED_MAP(X) X(rate, pr_rate)
+
 #define PF_THREAD_MAIN        1u /* THREADS flags bit 0 */
 #define PF_THREAD_IDENTITY    2u /* bit 1: process, thread, interpreter follow */
 #define PF_REF_PROCESS_INTERP UINT32_MAX /* a ref whose thread is a process */

@@ -190,18 +190,12 @@ put(pr_sink *sink, message_kind kind, const void *part, size_t part_len,
     return commit(q);
 }
 
-/* Operations whose only parameter is a struct without pointers. */
 #define PUT_FIXED(op, type)                                         \
     static pr_code put_##op(pr_sink *s, const type *v, pr_err *err) \
     {                                                               \
         return put(s, MESSAGE_##op, v, sizeof *v, NULL, 0, err);    \
     }
-PUT_FIXED(start, pr_start)
-PUT_FIXED(frame, pr_frame)
-PUT_FIXED(rate, pr_rate)
-PUT_FIXED(count, pr_count)
-PUT_FIXED(gc, pr_gc_event)
-PUT_FIXED(stats, pr_stats)
+PR_SINK_FIXED_MAP(PUT_FIXED)
 #undef PUT_FIXED
 
 static pr_code
@@ -515,12 +509,7 @@ tell_tick(queue *q, const uint8_t *p)
         const void *v = p;                                       \
         return pr_sink_##op(q->out, (const type *)v, &q->error); \
     }
-TELL_FIXED(start, pr_start)
-TELL_FIXED(frame, pr_frame)
-TELL_FIXED(rate, pr_rate)
-TELL_FIXED(count, pr_count)
-TELL_FIXED(gc, pr_gc_event)
-TELL_FIXED(stats, pr_stats)
+PR_SINK_FIXED_MAP(TELL_FIXED)
 #undef TELL_FIXED
 
 static pr_code

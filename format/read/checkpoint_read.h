@@ -59,7 +59,9 @@ typedef struct pf_checkpoint_ops {
     pr_code (*header)(void *, const uint8_t *bytes, pr_err *);
     pr_code (*process)(void *, const pr_process *, pr_err *);
     pr_code (*thread)(void *, pf_ref, const pr_thread *, pr_err *);
-    pr_code (*rate)(void *, const pr_rate *, pr_err *);
+#define PF_LISTED_OP(op, type) pr_code (*op)(void *, const type *, pr_err *);
+    PF_LISTED_MAP(PF_LISTED_OP)
+#undef PF_LISTED_OP
     pr_code (*meta)(void *, const pr_pair *, pr_err *);
     pr_code (*count)(void *, pf_ref, const pr_count *, pr_err *);
     pr_code (*gc)(void *, const pr_gc_event *, pr_err *);

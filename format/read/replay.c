@@ -59,8 +59,11 @@ tell_names(replay *p, pr_err *err)
     const pf_processes *processes = &names->processes;
     for (size_t i = 0; i < processes->n && code == PR_OK; i++)
         code = pr_sink_process(p->sink, &processes->at[i].described, err);
-    for (size_t i = 0; i < names->n_rates && code == PR_OK; i++)
-        code = pr_sink_rate(p->sink, &names->rate[i], err);
+#define EMIT_LISTED(op, type)                                   \
+    for (size_t i = 0; i < names->n_##op && code == PR_OK; i++) \
+        code = pr_sink_##op(p->sink, &names->op[i], err);
+    PF_LISTED_MAP(EMIT_LISTED)
+#undef EMIT_LISTED
     if (code == PR_OK)
         code = pf_symbols_tell(&p->r->names.symbols, p->sink, err);
     if (!p->r->info.has_checkpoints)

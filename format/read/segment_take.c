@@ -218,9 +218,11 @@ TAKE_NAME(frame, (uint32_t id, const pr_frame *frame), (id, frame))
 TAKE_NAME(base, (pf_ref ref, uint64_t base_us), (ref, base_us))
 TAKE_NAME(process, (const pr_process *process), (process))
 TAKE_NAME(thread, (pf_ref ref, const pr_thread *thread), (ref, thread))
-TAKE_NAME(rate, (const pr_rate *rate), (rate))
 TAKE_NAME(meta, (const pr_pair *pair), (pair))
 TAKE_NAME(count, (pf_ref ref, const pr_count *count), (ref, count))
+#define TAKE_LISTED(op, type) TAKE_NAME(op, (const type *entry), (entry))
+PF_LISTED_MAP(TAKE_LISTED)
+#undef TAKE_LISTED
 #undef TAKE_NAME
 
 static bool
@@ -256,13 +258,15 @@ keep_record(void *context, uint8_t type, const uint8_t *bytes, size_t n,
     return PR_OK;
 }
 
+#define OP_LISTED(op, type) .op = take_##op,
+/* clang-format off */
 static const pf_checkpoint_ops take_ops = {
+    PF_LISTED_MAP(OP_LISTED)
     .string = take_string,
     .frame = take_frame,
     .base = take_base,
     .process = take_process,
     .thread = take_thread,
-    .rate = take_rate,
     .meta = take_meta,
     .count = take_count,
     .gc = take_gc,
@@ -270,6 +274,8 @@ static const pf_checkpoint_ops take_ops = {
     .mark = take_mark,
     .record = keep_record,
 };
+/* clang-format on */
+#undef OP_LISTED
 
 /* A checkpoint counts what the reader counted, while nothing is lost. */
 static void

@@ -42,7 +42,9 @@ pf_names_release(pf_names *names)
     pr_table_release(&names->thread_table);
     free(names->thread_text.p);
     pf_processes_release(&names->processes);
-    free(names->rate);
+#define RELEASE(op, type) free(names->op);
+    PF_LISTED_MAP(RELEASE)
+#undef RELEASE
     pf_metadata_release(&names->metadata);
     free(names->count);
     pr_table_release(&names->count_table);
@@ -439,10 +441,10 @@ pf_names_rate(void *context, const pr_rate *record, pr_err *err)
     if (code != PR_OK)
         return code;
     code = pf_budget_grow(names->budget, &names->rate, &names->rate_cap,
-                          names->n_rates + 1, sizeof *names->rate, err);
+                          names->n_rate + 1, sizeof *names->rate, err);
     if (code != PR_OK)
         return code;
-    names->rate[names->n_rates++] = rate;
+    names->rate[names->n_rate++] = rate;
     return PR_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "format/read/checkpoint_read.h"
 #include "format/read/meta_table.h"
 #include "format/read/process_table.h"
+#include "format/wire.h"
 #include <base/hash_table.h>
 #include <pyrec/sink.h>
 
@@ -61,8 +62,12 @@ typedef struct pf_names {
 
     pf_processes processes;
 
-    pr_rate *rate; /* in order of the file; process by arrival */
-    size_t n_rates, rate_cap;
+    /* in order of the file; processes by arrival */
+#define PF_LISTED_FIELD(op, type) \
+    type *op;                     \
+    size_t n_##op, op##_cap;
+    PF_LISTED_MAP(PF_LISTED_FIELD)
+#undef PF_LISTED_FIELD
 
     pf_metadata metadata;
 
@@ -81,7 +86,10 @@ pr_code pf_names_string(void *names, uint32_t id, const char *bytes, size_t len,
 pr_code pf_names_frame(void *names, uint32_t id, const pr_frame *frame,
                        pr_err *err);
 pr_code pf_names_process(void *names, const pr_process *process, pr_err *err);
-pr_code pf_names_rate(void *names, const pr_rate *rate, pr_err *err);
+#define PF_LISTED_DECLARE(op, type) \
+    pr_code pf_names_##op(void *names, const type *entry, pr_err *err);
+PF_LISTED_MAP(PF_LISTED_DECLARE)
+#undef PF_LISTED_DECLARE
 pr_code pf_names_thread(void *names, pf_ref ref, const pr_thread *thread,
                         pr_err *err);
 pr_code pf_names_base(void *names, pf_ref ref, uint64_t base_us, pr_err *err);

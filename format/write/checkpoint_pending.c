@@ -194,6 +194,8 @@ pf_pending_process(pf_pending *notes, const pr_process *p, pr_err *err)
 pr_code
 pf_pending_rate(pf_pending *notes, const pr_rate *rate, pr_err *err)
 {
+    if (rate->interval_us == 0)
+        return PR_FAIL(err, PR_INTERNAL, "interval is 0");
     if (notes->tables_only)
         return PR_OK;
     pf_buf *b = &notes->rates.items;

@@ -62,7 +62,10 @@ pr_code pf_pending_process(pf_pending *notes, const pr_process *process,
 /* ref: how records name the thread. */
 pr_code pf_pending_thread(pf_pending *notes, pf_ref ref,
                           const pr_thread *thread, pr_err *err);
-pr_code pf_pending_rate(pf_pending *notes, const pr_rate *rate, pr_err *err);
+#define PF_LISTED_DECLARE(op, type) \
+    pr_code pf_pending_##op(pf_pending *notes, const type *entry, pr_err *err);
+PF_LISTED_MAP(PF_LISTED_DECLARE)
+#undef PF_LISTED_DECLARE
 pr_code pf_pending_meta(pf_pending *notes, const char *key, const char *value,
                         size_t len, pr_err *err);
 pr_code pf_pending_count(pf_pending *notes, pf_ref ref, const pr_count *count,

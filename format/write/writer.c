@@ -271,17 +271,17 @@ writer_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
     return pf_pending_thread(&w->notes, lane->ref, &renamed, err);
 }
 
-static pr_code
-writer_rate(pr_sink *sink, const pr_rate *rate, pr_err *err)
-{
-    pf_writer *w = of(sink);
-    if (rate->interval_us == 0)
-        return PR_FAIL(err, PR_INTERNAL, "interval is 0");
-    pr_code rc = check_process(w, rate->process, err);
-    if (rc == PR_OK)
-        rc = make_room(w, err);
-    return rc ? rc : pf_pending_rate(&w->notes, rate, err);
-}
+#define WRITE_LISTED(op, type)                                                \
+    static pr_code writer_##op(pr_sink *sink, const type *entry, pr_err *err) \
+    {                                                                         \
+        pf_writer *w = of(sink);                                              \
+        pr_code rc = check_process(w, entry->process, err);                   \
+        if (rc == PR_OK)                                                      \
+            rc = make_room(w, err);                                           \
+        return rc ? rc : pf_pending_##op(&w->notes, entry, err);              \
+    }
+PF_LISTED_MAP(WRITE_LISTED)
+#undef WRITE_LISTED
 
 static pr_code
 writer_leave(pr_sink *sink, uint32_t thread, pr_err *err)
@@ -428,7 +428,10 @@ writer_finish(pr_sink *sink, pr_err *err)
     return rc;
 }
 
+#define OP_LISTED(op, type) .op = writer_##op,
+/* clang-format off */
 static const pr_sink_ops writer_ops = {
+    PF_LISTED_MAP(OP_LISTED)
     .start = writer_start,
     .meta = writer_meta,
     .string = writer_string,
@@ -437,7 +440,6 @@ static const pr_sink_ops writer_ops = {
     .thread = writer_thread,
     .rename = writer_rename,
     .leave = writer_leave,
-    .rate = writer_rate,
     .delta = writer_delta,
     .count = writer_count,
     .gc = writer_gc,
@@ -447,6 +449,8 @@ static const pr_sink_ops writer_ops = {
     .finish = writer_finish,
     .abort = writer_abort,
 };
+/* clang-format on */
+#undef OP_LISTED
 
 /* ---- beside the sink ---- */
 

@@ -76,6 +76,15 @@ extern "C" {
     X(mark, (const pr_mark *mark), (mark))                          \
     X(stats, (const pr_stats *stats), (stats))
 
+/* Those whose only parameter is a struct without pointers: operation, struct. */
+#define PR_SINK_FIXED_MAP(X) \
+    X(start, pr_start)       \
+    X(frame, pr_frame)       \
+    X(rate, pr_rate)         \
+    X(count, pr_count)       \
+    X(gc, pr_gc_event)       \
+    X(stats, pr_stats)
+
 /* The content of a parenthesised list. */
 #define PR_SINK_LIST(...) __VA_ARGS__
 

@@ -262,8 +262,8 @@ static void
 a_list_that_leads_nowhere_loses_one_tick(void **state)
 {
     world *w = *state;
-    uint64_t head = w->f->interp +
-                    w->f->u.program.runtime.layout.interp.threads_head;
+    uint64_t head =
+        w->f->interp + w->f->u.program.runtime.layout.interp.threads_head;
     tick(w);
     fake_put64(&w->f->fake, head, 0x40);
     rec_tick_begin(&w->f->u, 5000);
