@@ -84,8 +84,8 @@ $(B)/obj/%.o: %.c
 
 # What the page is made of, in the order in which its scripts run.
 PAGE := $(addprefix converter/page/,page.html page.css text.js columns.js \
-        profile.js calls.js selection.js sums.js groups.js flame.js \
-        timeline.js table.js heading.js save.js main.js)
+        profile.js calls.js selection.js sums.js groups.js changes.js \
+        flame.js timeline.js table.js source.js heading.js save.js main.js)
 $(B)/obj/converter/page/page_assets.c: converter/page/embed.sh $(PAGE)
 	@mkdir -p $(@D)
 	$(call say,EMBED,converter/page)

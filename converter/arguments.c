@@ -237,9 +237,16 @@ take_max_depth(arguments *args, const char *value)
 }
 
 static bool
-take_base(arguments *args, const char *value)
+take_diff(arguments *args, const char *value)
 {
     args->conv.base = value;
+    return true;
+}
+
+static bool
+take_source(arguments *args, const char *value)
+{
+    args->conv.source_folder = value;
     return true;
 }
 
@@ -326,10 +333,13 @@ static const row rows[] = {
     {"style", 0, "STYLE",
      "stock: byte by byte as CPython 3.15; pyspy, plain: of collapsed",
      take_style},
-    {"base", 0, "FILE",
-     "two counts a stack: of FILE, and of the rest "
+    {"diff", 0, "OLD",
+     "compare with OLD: a page of changes (html), two counts for each stack "
      "(collapsed)",
-     take_base},
+     take_diff},
+    {"source", 0, "DIR",
+     "put the sources of the profile's files below DIR into the page (html)",
+     take_source},
     {"follow", 0, NULL, "convert again while FILE grows, until it is finished",
      take_follow},
     {"level", 0, "N", "of compression, 1 to 22 (bin)", take_level},

@@ -16,8 +16,8 @@ enum {
     PRIOR_DF = 4
 };
 
-static const double LEAST_BETWEEN = 1e-4;   /* sd of 1 % between runs */
-static const double ASSUMED_BETWEEN = 0.01; /* sd of 10 %: one run a side */
+static const double LEAST_BETWEEN = 1e-4; /* sd of 1 % between runs */
+static const double ASSUMED_BETWEEN = CONV_ONE_RUN_SD * CONV_ONE_RUN_SD;
 
 /* The variance that the count of samples alone makes. */
 static double

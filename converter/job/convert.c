@@ -133,6 +133,7 @@ check_taken(const conv_target *t, const conv_opts *o, conv_style style,
         {o->time != CONV_TIME_DEFAULT, t->times >> o->time & 1,
          "such time: it holds samples besides the time"},
         {o->base != NULL, t->takes & CONV_TAKES_BASE, "comparison"},
+        {o->source_folder != NULL, t->takes & CONV_TAKES_SOURCE, "source"},
         {o->zstd_level || o->no_compression, t->takes & CONV_TAKES_COMPRESSION,
          "compression"},
         {o->add != 0, t->takes & CONV_TAKES_ADD, "output to add to"},
@@ -207,11 +208,13 @@ build_model(conv_sources *sources, const conv_target *target,
             const conv_job *job, conv_filtered *filtered, conv_model **ret,
             pr_err *err)
 {
-    const conv_model_opts how = {
-        .level = job->level,
-        .time = job->time,
-        .no_first_lines = target->stock_names || job->style == CONV_STYLE_STOCK,
-        .used_order = target->used_order};
+    const conv_model_opts how = {.level = job->level,
+                                 .time = job->time,
+                                 .no_first_lines =
+                                     target->stock_names ||
+                                     job->style == CONV_STYLE_STOCK ||
+                                     job->opts->base != NULL, /* lines move */
+                                 .used_order = target->used_order};
     const conv_opts *opts = job->opts;
     conv_model *model;
     pr_sink *first;
@@ -498,7 +501,8 @@ conv_run(const char *const *input, size_t n, const char *target_name,
     if (rc == PR_OK)
         rc = conv_paths_expand(opts->base, input, n, &paths, err);
     if (rc == PR_OK)
-        rc = conv_job_plan(target, opts, paths.at[0], &job, err);
+        rc = conv_job_plan(target, opts, paths.at[opts->base ? 1 : 0], &job,
+                           err);
     if (rc == PR_OK) {
         bool into = opts->add && access(output, F_OK) == 0;
         job.n_inputs = paths.n;

@@ -1,12 +1,12 @@
 "use strict";
 /* A flame graph on a canvas: boxes of one tree, as far as they are seen. */
 
-const ROW = 19, NARROWEST = 0.6, ROWS_MAX = 400;
+const ROW = 20, NARROWEST = 2, ROWS_MAX = 400;
 
 class Flame {
   /* up: the root is at the bottom.  onPick(func) when a box is asked for. */
-  constructor({ profile, colours, label, up = false, onZoom, onPick, onFocus }) {
-    Object.assign(this, { profile, colours, up, onZoom, onPick, onFocus });
+  constructor({ profile, colours, changes, label, up = false, onZoom, onPick, onFocus }) {
+    Object.assign(this, { profile, colours, changes, up, onZoom, onPick, onFocus });
     this.canvas = text.element("canvas", { tabIndex: 0 });
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-label", label);
@@ -94,7 +94,7 @@ class Flame {
     canvas.style.height = this.rows * ROW + "px";
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
-    pen.font = "12px system-ui, sans-serif";
+    pen.font = cssFont(12);
     pen.textBaseline = "middle";
     for (const box of this.boxes) this.drawBox(pen, box);
   }
@@ -107,15 +107,15 @@ class Flame {
     const y = this.top(box), { group } = box;
     const isMatch = this.matches && group.func >= 0 && this.matches(group.func);
     pen.globalAlpha = box.above ? 0.5 : 1;
-    pen.fillStyle = isMatch ? this.colours.named("mark") : this.colours.of(group.func, this.by);
-    pen.fillRect(box.x, y, Math.max(box.width - 0.5, 0.5), ROW - 1);
+    pen.fillStyle = isMatch ? this.colours.named("mark") : this.colourOf(group);
+    pen.fillRect(box.x, y, Math.max(box.width - 1, 0.5), ROW - 1);
     if (group.leftOut || group.narrow) this.hatch(pen, box, y);
     if (box.group === this.focused) {
       pen.strokeStyle = this.colours.named("choice");
       pen.lineWidth = 2;
       pen.strokeRect(box.x + 1, y + 1, Math.max(box.width - 2, 1), ROW - 3);
     }
-    if (box.width > 24) this.drawName(pen, box, y);
+    if (box.width > 24) this.drawName(pen, box, y, isMatch);
     pen.globalAlpha = 1;
   }
 
@@ -124,15 +124,52 @@ class Flame {
     for (let x = box.x + 3; x < box.x + box.width - 2; x += 6) pen.fillRect(x, y + ROW - 4, 3, 2);
   }
 
-  drawName(pen, box, y) {
+  drawName(pen, box, y, isMatch) {
     pen.save();
     pen.beginPath();
-    pen.rect(box.x, y, box.width - 3, ROW);
+    pen.rect(box.x, y, box.width - 4, ROW);
     pen.clip();
-    pen.fillStyle = this.colours.named("letters");
+    pen.fillStyle = this.colours.named(isMatch ? "back" : "letters");
     /* no name is wider than its letters allow: long ones need not be shaped */
-    pen.fillText(this.nameOf(box.group).slice(0, box.width >> 1), box.x + 3, y + ROW / 2);
+    pen.fillText(this.nameOf(box.group).slice(0, box.width >> 1), box.x + 5, y + ROW / 2);
     pen.restore();
+  }
+
+  colourOf(group) {
+    if (group.narrow || group.func < 0) return this.colours.named("other");
+    if (this.by === "change") return this.colours.named(this.verdictOf(group) || "same");
+    if (this.by === "state") return this.colours.named(this.tree.stateOf(group));
+    return this.colours.of(group.func, this.by);
+  }
+
+  /* ---- a comparison ---- */
+
+  /* {now, base} of a group, each {us, n}. */
+  sidesOf(group) {
+    const { sums, other } = this.tree;
+    const shown = this.tree.measure(group, sums), hidden = this.tree.measure(group, other);
+    return sums.side ? { now: hidden, base: shown } : { now: shown, base: hidden };
+  }
+
+  get whole() {
+    const { sums, other } = this.tree;
+    return sums.side ? { now: other.us, base: sums.us } : { now: sums.us, base: other.us };
+  }
+
+  verdictOf(group) {
+    if (!this.changes || group.narrow) return "";
+    if (group.verdict === undefined) {
+      const { now, base } = this.sidesOf(group);
+      group.verdict = this.changes.verdict(now, base, this.whole);
+    }
+    return group.verdict;
+  }
+
+  /* Both sides of a group in words. */
+  compare(group) {
+    const { now, base } = this.sidesOf(group), verdict = this.verdictOf(group);
+    return [`new ${text.seconds(now.us)} s, base ${text.seconds(base.us)} s, ${changeText(now.us, base.us)}`,
+      verdict ? `${MARKS[verdict]} ${verdict}: more than the noise` : "within the noise"];
   }
 
   nameOf(group) {
@@ -148,6 +185,7 @@ class Flame {
     const lines = [this.nameOf(group)];
     if (func) lines.push(text.place(func));
     lines.push(`${text.seconds(group.us)} s, ${text.percent(group.us, whole)} %`);
+    if (this.changes && !group.narrow) lines.push(...this.compare(group));
     if (group.leftOut) lines.push("frames between are left out");
     if (group.narrow) lines.push("too narrow to draw: zoom in");
     return lines.filter(Boolean).join("\n");

@@ -9,12 +9,14 @@ class Page {
     this.colours = new Colours(profile);
     this.timeline = new Timeline(this);
     this.views = {
-      flame: () => this.showFlame(CalleeTree.whole(this.sums), "Flame graph, callers above callees"),
-      inverted: () => this.showFlame(CallerTree.whole(this.sums), "Inverted flame graph, callees above callers"),
+      flame: () => this.showFlame(CalleeTree.whole(this.sums, this.other), "Flame graph, callers above callees"),
+      inverted: () => this.showFlame(CallerTree.whole(this.sums, this.other), "Inverted flame graph, callees above callers"),
       sandwich: () => this.showSandwich(),
       functions: () => this.showFunctions(),
       lines: () => this.showLines(),
+      source: () => this.showSource(),
     };
+    if (profile.isDiff) this.changes = new Changes(profile.facts);
     heading.write(profile);
     this.addControls();
     this.listen();
@@ -30,13 +32,28 @@ class Page {
     this.calls = new Calls(this.profile, (func) => wanted !== "all" && functions[func].kind !== wanted);
   }
 
+  /* Of the side that is drawn, and of the other one in a comparison. */
   makeSums() {
-    this.sums = new Sums(this.profile, this.calls, this.selection);
+    const { profile, calls, selection } = this, side = SIDES.indexOf(selection.side);
+    this.sums = new Sums(profile, calls, selection, side);
+    this.other = profile.isDiff ? new Sums(profile, calls, selection, 1 - side) : null;
+  }
+
+  get now() {
+    return this.sums.side ? this.other : this.sums;
+  }
+
+  get base() {
+    return this.sums.side ? this.sums : this.other;
+  }
+
+  get whole() {
+    return { now: this.now.us, base: this.base.us };
   }
 
   update(what) {
     if (what.has("class")) this.makeCalls();
-    if (["first", "end", "state", "class", "process", "thread"].some((key) => what.has(key))) this.makeSums();
+    if (["first", "end", "state", "class", "process", "thread", "side"].some((key) => what.has(key))) this.makeSums();
     this.show();
   }
 
@@ -53,7 +70,9 @@ class Page {
     const { processes } = this.profile.facts, { threads } = this.profile;
     this.addChoice("state", STATE_FILTERS.map((name) => [name, name]));
     this.addChoice("class", CLASS_FILTERS.map((name) => [name, name]));
-    this.addChoice("colour", COLOURS.map((name) => [name, name]));
+    this.addChoice("colour", COLOURS.filter((name) => this.changes || name !== "change").map((name) => [name, name]));
+    this.addChoice("side", SIDES.map((name) => [name, name]));
+    document.getElementById("side").parentElement.hidden = !this.changes;
     this.addChoice("process", [[-1, "all"], ...processes.map((p, i) => [i, text.name(p)])]);
     this.addChoice("thread", [[-1, "all"], ...threads.map((t, i) => [i, text.name(t.name)])]);
     document.getElementById("process").parentElement.hidden = processes.length < 2;
@@ -88,6 +107,7 @@ class Page {
     if (event.key === "Escape") this.reset();
     else if (/^(INPUT|SELECT)$/.test(event.target.tagName)) return;
     else if (event.key === "/") document.getElementById("search").focus();
+    else if (event.key === "e") this.export();
     else if (VIEWS[event.key - 1]) this.selection.set({ view: VIEWS[event.key - 1], path: [] });
     else return;
     event.preventDefault();
@@ -119,7 +139,7 @@ class Page {
   show() {
     const { selection } = this;
     this.width = document.body.clientWidth;
-    for (const field of ["state", "class", "process", "thread", "colour", "search"])
+    for (const field of ["state", "class", "process", "thread", "colour", "side", "search"])
       document.getElementById(field).value = selection[field];
     document.querySelectorAll("#views button").forEach((button) =>
       button.setAttribute("aria-selected", String(button.textContent === selection.view)));
@@ -134,6 +154,7 @@ class Page {
   say() {
     const { facts } = this.profile, { selection, sums } = this;
     const parts = [`${text.seconds(sums.us)} s, ${text.count(sums.samples)} samples selected`];
+    if (this.changes) parts[0] = `new ${amount(this.now)}, base ${amount(this.base)} selected`;
     if (!selection.isWholeTime)
       parts.push(`from ${text.seconds(selection.first * facts.bin_us)} s to ${text.seconds(Math.min(selection.end * facts.bin_us, this.profile.duration))} s`);
     if (this.matches) {
@@ -158,7 +179,7 @@ class Page {
 
   newFlame(label, onZoom, up) {
     const flame = new Flame({
-      profile: this.profile, colours: this.colours, label, onZoom, up,
+      profile: this.profile, colours: this.colours, changes: this.changes, label, onZoom, up,
       onPick: (func) => this.pick(func),
       onFocus: (words) => { document.getElementById("focus").textContent = words.replaceAll("\n", ", "); },
     });
@@ -199,41 +220,90 @@ class Page {
     const callees = this.newFlame("Callees", () => {}, false);
     callers.onZoom = (path) => callers.show(callers.tree, path, this.matches, selection.colour);
     callees.onZoom = (path) => callees.show(callees.tree, path, this.matches, selection.colour);
-    this.put(text.element("h2", { textContent: `Callers of ${text.name(func.name)} (${text.place(func)})` }), callers.canvas,
+    const title = text.element("h2", { textContent: `Callers of ${text.name(func.name)} (${text.place(func)})` });
+    if (this.profile.sourceOf.has(func.file)) title.append(" ", this.sourceButton(func.file));
+    this.put(title, callers.canvas,
       text.element("h2", { textContent: "What it calls" }), callees.canvas);
-    callers.show(CallerTree.of(sums, selection.func), [], this.matches, selection.colour);
-    callees.show(CalleeTree.of(sums, selection.func), [], this.matches, selection.colour);
+    callers.show(CallerTree.of(sums, this.other, selection.func), [], this.matches, selection.colour);
+    callees.show(CalleeTree.of(sums, this.other, selection.func), [], this.matches, selection.colour);
   }
 
-  showTable(caption, rows, fields, place) {
+  sourceButton(file) {
+    const button = text.element("button", { type: "button", textContent: "source" });
+    button.addEventListener("click", () => this.selection.set({ view: "source", file, path: [] }));
+    return button;
+  }
+
+  showTable(caption, rows, numbers, place) {
     const { functions } = this.profile;
-    const columns = [...numberColumns(this.sums.us, fields),
+    const columns = [
       { title: "function", value: (r) => functions[r.id].name, text: (r) => text.name(functions[r.id].name) },
-      { title: "file", value: place, text: place }];
+      ...numbers, { title: "file", value: place, text: place }];
     const matches = this.matches;
-    this.table = new Table({ caption, columns, sorted: 0, onPick: (func) => this.pick(func) });
+    this.table = new Table({ caption, columns, sorted: 1, onPick: (func) => this.pick(func) });
     this.put(this.table.element);
     this.table.show(matches ? rows.filter((row) => matches(row.id)) : rows);
   }
 
   showFunctions() {
-    this.showTable("Functions", this.sums.functions(), ["self", "total"],
-      (row) => text.place(this.profile.functions[row.id]));
+    const place = (row) => text.place(this.profile.functions[row.id]);
+    if (this.changes) return this.showTable("Functions, new against base", this.changedFunctions(), [
+      ...changeColumns("self"), ...changeColumns("total"),
+      countColumn("new samples", (r) => r.now.n), countColumn("base samples", (r) => r.base.n)], place);
+    const rows = this.sums.functions().filter((row) => row.total || row.self);
+    this.showTable("Functions", rows, [...timeColumns("self", this.sums.us), ...timeColumns("total", this.sums.us),
+      countColumn("self samples", (r) => r.n)], place);
+  }
+
+  /* pyconv's verdict on all samples, the page's own on a part of them. */
+  changedFunctions() {
+    const base = this.base.functions(), { whole, changes } = this, { isAll } = this.selection;
+    const totals = (row) => ({ us: row.total, n: row.totalN });
+    return this.now.functions().map((row, id) => ({
+      id, now: row, base: base[id],
+      self: isAll ? changes.ofFunction(id)
+        : changes.verdict({ us: row.self, n: row.n }, { us: base[id].self, n: base[id].n }, whole),
+      total: changes.verdict(totals(row), totals(base[id]), whole),
+    })).filter(({ now, base: was }) => now.total || now.self || was.total || was.self);
   }
 
   showLines() {
+    const caption = "Lines in which samples end";
     const place = (row) => {
       const { path } = this.profile.functions[row.id];
       return path === "~" ? "" : text.name(path) + (row.line > 0 ? ":" + row.line : "");
     };
-    this.showTable("Lines in which samples end", this.sums.lines(), ["self"], place);
+    if (this.changes) return this.showTable(caption + ", new against base", this.changedLines(), [
+      ...changeColumns("self"), countColumn("new samples", (r) => r.now.n), countColumn("base samples", (r) => r.base.n)], place);
+    this.showTable(caption, [...this.sums.lines().values()],
+      [...timeColumns("self", this.sums.us), countColumn("self samples", (r) => r.n)], place);
+  }
+
+  changedLines() {
+    const now = this.now.lines(), base = this.base.lines(), { whole } = this;
+    return [...new Set([...now.keys(), ...base.keys()])].map((key) => {
+      const none = { self: 0, n: 0 }, [a, b] = [now.get(key) || none, base.get(key) || none];
+      const self = this.changes.verdict({ us: a.self, n: a.n }, { us: b.self, n: b.n }, whole);
+      const { id, line } = now.get(key) || base.get(key);
+      return { id, line, now: a, base: b, self };
+    });
+  }
+
+  showSource() {
+    const view = new SourceView(this);
+    this.table = view.table;
+    this.put(view.element);
   }
 
   export() {
-    const name = this.profile.facts.source.replace(/[^\w.-]+/g, "_");
+    const name = this.profile.facts.sides[0].source.replace(/[^\w.-]+/g, "_");
     if (this.table) saving.save(name + ".csv", "text/csv", this.table.csv());
     else saving.save(name + ".svg", "image/svg+xml", saving.svg(this.flames));
   }
+}
+
+function amount(sums) {
+  return `${text.seconds(sums.us)} s, ${text.count(sums.samples)} samples`;
 }
 
 (async () => {

@@ -141,8 +141,7 @@ conv_page_write(conv_page *page, pr_err *err)
 {
     uint8_t *data;
     size_t len;
-    pr_code rc = conv_page_data_make(page->model, page->source, &data, &len,
-                                     &page->names_changed, err);
+    pr_code rc = conv_page_data_make(page, &data, &len, err);
     if (rc != PR_OK)
         return rc;
     put_document(page->out, data, len);

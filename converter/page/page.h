@@ -12,8 +12,11 @@
 #include "converter/model/model.h"
 
 typedef struct conv_page {
-    const conv_model *model; /* of whole frames or lines */
-    const char *source;      /* name of the input, for the heading */
+    const conv_model *model;   /* of whole frames or lines */
+    const char *source;        /* name of the input, for the heading */
+    const char *base;          /* name of the base of a comparison, or NULL */
+    uint32_t n_base;           /* the base's processes come first; 0: none */
+    const char *source_folder; /* see page_sources.h; NULL: no sources */
     conv_outfile *out;
     uint64_t names_changed; /* the page adds to it */
 } conv_page;

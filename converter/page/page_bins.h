@@ -18,7 +18,8 @@ typedef struct conv_page_cell {
     uint8_t status;
 } conv_page_cell;
 
-/* Takes the cells of one bin of one thread, by status and node. */
+/* Takes the cells of one bin of one thread, by status and node.  PR_LIMIT,
+ * without a message: these are too many cells. */
 typedef pr_code (*conv_page_take)(void *context, uint32_t thread, uint32_t bin,
                                   const conv_page_cell *cell, size_t n,
                                   pr_err *err);
@@ -28,12 +29,15 @@ typedef struct conv_page_bins {
     uint32_t n_bins;
 } conv_page_bins;
 
-/* How long the bins are. */
-pr_code conv_page_bins_choose(const conv_model *model,
-                              const conv_page_tree *tree, conv_page_bins *ret,
-                              pr_err *err);
+/* The shortest bins of a page, and how many cells it may have. */
+conv_page_bins conv_page_bins_shortest(const conv_model *model);
+uint64_t conv_page_cells_most(const conv_model *model);
 
-/* All cells: thread by thread, and in each in order of time. */
+/* Double the length of the bins; false: one bin holds all. */
+bool conv_page_bins_double(conv_page_bins *bins);
+
+/* All cells: thread by thread, and in each in order of time.  PR_LIMIT as
+ * take() returns it. */
 pr_code conv_page_bins_walk(const conv_model *model, const conv_page_tree *tree,
                             const conv_page_bins *bins, conv_page_take take,
                             void *context, pr_err *err);

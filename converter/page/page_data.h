@@ -22,12 +22,10 @@
 #ifndef CONVERTER_PAGE_PAGE_DATA_H
 #define CONVERTER_PAGE_PAGE_DATA_H
 
-#include "converter/page/page_bins.h"
+#include "converter/page/page.h"
 
-/* The compressed bytes, which the caller frees.  *changed is increased by the
- * names that had to be changed. */
-pr_code conv_page_data_make(const conv_model *model, const char *source,
-                            uint8_t **ret, size_t *ret_len, uint64_t *changed,
+/* The compressed bytes, which the caller frees. */
+pr_code conv_page_data_make(conv_page *page, uint8_t **ret, size_t *ret_len,
                             pr_err *err);
 
 #endif

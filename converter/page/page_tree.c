@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-    KEPT_MAX = 60000,      /* nodes that are drawn frame by frame */
+    KEPT_MAX = 200000,     /* nodes that are drawn frame by frame */
     LEFT_OUT_MAX = 120000, /* nodes that stand for others */
     STEPS = 8,             /* of the threshold between powers of two */
     BUCKETS = 64 * STEPS

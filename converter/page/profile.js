@@ -18,6 +18,8 @@ function stateOf(status) {
 class Profile {
   constructor({ facts, column }) {
     this.facts = facts;
+    this.isDiff = facts.sides.length > 1;
+    this.sourceOf = new Map(facts.sources ? facts.sources.texts : []);
     this.readFunctions();
     this.readNodes(column[1], column[2], column[3]);
     this.readCells(column);
@@ -30,7 +32,7 @@ class Profile {
       const file = functions[i + 1];
       this.functions.push({
         name: functions[i], path: files[2 * file], kind: files[2 * file + 1],
-        line: functions[i + 2],
+        line: functions[i + 2], file,
       });
     }
   }
@@ -76,8 +78,13 @@ class Profile {
         }
       }
       list.first[bins] = at;
-      return { ...thread, ...list };
+      return { ...thread, ...list, side: this.sideOf(thread.process) };
     });
+  }
+
+  /* 1: the base of a comparison. */
+  sideOf(process) {
+    return process < this.facts.base_processes ? 1 : 0;
   }
 
   /* The cells [from, to) of a thread in the bins [first, end). */

@@ -10,6 +10,15 @@ const saving = {
     URL.revokeObjectURL(link.href);
   },
 
+  /* RFC 4180; a field that a spreadsheet would take for a formula is text. */
+  csv(rows) {
+    const quote = (field) => {
+      const safe = /^[=+\-@\t]/.test(field) && Number.isNaN(Number(field)) ? "'" + field : field;
+      return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    };
+    return rows.map((row) => row.map((field) => quote(String(field))).join(",")).join("\r\n") + "\r\n";
+  },
+
   svg(flames) {
     const serializer = new XMLSerializer();
     const space = "http://www.w3.org/2000/svg";
@@ -30,8 +39,8 @@ const saving = {
     const title = make("title", {});
     title.textContent = xmlText(flame.describe(box.group));
     group.append(title, make("rect", {
-      x: box.x.toFixed(2), y, width: Math.max(box.width - 0.5, 0.5).toFixed(2), height: ROW - 1,
-      fill: flame.colours.of(box.group.func, flame.by),
+      x: box.x.toFixed(2), y, width: Math.max(box.width - 1, 0.5).toFixed(2), height: ROW - 1,
+      fill: flame.colourOf(box.group),
     }));
     const room = Math.floor((box.width - 6) / 7);
     if (room > 2) {

@@ -2,8 +2,9 @@
 /* The reader's choices: view, range, filters.  The address's fragment holds
  * them, so that a link shows the same. */
 
-const VIEWS = ["flame", "inverted", "sandwich", "functions", "lines"];
-const COLOURS = ["class", "file", "function"];
+const VIEWS = ["flame", "inverted", "sandwich", "functions", "lines", "source"];
+const COLOURS = ["class", "file", "function", "state", "change"];
+const SIDES = ["new", "base"]; /* of a comparison, whose boxes are drawn */
 const STATE_FILTERS = ["all", "gil", "cpu", "idle", "waiting", "exception", "main"];
 const CLASS_FILTERS = ["all", "project", "site", "stdlib"];
 
@@ -79,6 +80,7 @@ class Selection {
       this.first = 0;
       this.end = this.profile.facts.bins;
     }
+    if (!this.profile.isDiff && this.colour === "change") this.colour = "class";
   }
 }
 
@@ -86,8 +88,8 @@ class Selection {
 function usual(profile) {
   return {
     view: "flame", first: 0, end: profile.facts.bins, state: "all",
-    class: "all", process: -1, thread: -1, colour: "class", search: "",
-    func: -1, path: [],
+    class: "all", process: -1, thread: -1, colour: profile.isDiff ? "change" : "class",
+    side: "new", search: "", func: -1, file: -1, path: [],
   };
 }
 
@@ -95,7 +97,7 @@ function asText(value) {
   return Array.isArray(value) ? value.join(".") : String(value);
 }
 
-const choices = { view: VIEWS, state: STATE_FILTERS, class: CLASS_FILTERS, colour: COLOURS };
+const choices = { view: VIEWS, state: STATE_FILTERS, class: CLASS_FILTERS, colour: COLOURS, side: SIDES };
 
 function within(least, most, usual) {
   return (value, selection) =>
@@ -108,6 +110,7 @@ const limits = {
   process: within(-1, (s) => s.profile.facts.processes.length - 1, () => -1),
   thread: within(-1, (s) => s.profile.threads.length - 1, () => -1),
   func: within(-1, (s) => s.profile.functions.length - 1, () => -1),
+  file: within(-1, (s) => s.profile.facts.files.length / 2 - 1, () => -1),
 };
 
 function decode(text) {

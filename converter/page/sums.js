@@ -1,47 +1,44 @@
 "use strict";
-/* Sums over a selection: one pass over the cells of the chosen bins, then over
- * the calls.  No pass touches samples. */
+/* Sums over a selection on one side: one pass over the cells of the chosen
+ * bins, then over the calls.  No pass touches samples. */
 
 class Sums {
-  constructor(profile, calls, selection) {
+  constructor(profile, calls, selection, side) {
     this.profile = profile;
     this.calls = calls;
-    this.addCells(selection);
+    this.side = side;
+    this.wanted = new Uint8Array(256).map((_, s) => Number(passes[selection.state](s)));
+    this.ranges = profile.threads
+      .filter((thread, index) => thread.side === side && selection.hasThread(index))
+      .map((thread) => profile.cellsOf(thread, selection.first, selection.end));
+    this.addCells();
     this.addCalls();
-    this.exact = selection.isAll ? profile.facts.total_us : undefined;
+    this.exact = selection.isAll && !profile.isDiff ? profile.facts.total_us : undefined;
   }
 
-  addCells(selection) {
-    const { profile } = this;
-    const { status, node, n, us } = profile.cell;
-    const wanted = new Uint8Array(256).map((_, s) => Number(passes[selection.state](s)));
-    const nodeUs = this.nodeUs = new Float64Array(profile.n);
-    const nodeN = this.nodeN = new Float64Array(profile.n);
-    profile.threads.forEach((thread, index) => {
-      if (!selection.hasThread(index)) return;
-      const [from, to] = profile.cellsOf(thread, selection.first, selection.end);
+  addCells() {
+    const { status, node, n, us } = this.profile.cell;
+    const { wanted } = this;
+    const nodeUs = this.nodeUs = new Float64Array(this.profile.n);
+    const nodeN = this.nodeN = new Float64Array(this.profile.n);
+    for (const [from, to] of this.ranges)
       for (let i = from; i < to; i++) {
         if (!wanted[status[i]]) continue;
         nodeUs[node[i]] += us[i];
         nodeN[node[i]] += n[i];
       }
-    });
   }
 
   addCalls() {
-    const { of, parent, n } = this.calls;
+    const { of, n } = this.calls;
     this.self = new Float64Array(n);
     this.selfN = new Float64Array(n);
     for (let i = 0; i < this.nodeUs.length; i++) {
       this.self[of[i]] += this.nodeUs[i];
       this.selfN[of[i]] += this.nodeN[i];
     }
-    this.below = this.self.slice();
-    this.belowN = this.selfN.slice();
-    for (let i = n - 1; i > 0; i--) {
-      this.below[parent[i]] += this.below[i];
-      this.belowN[parent[i]] += this.belowN[i];
-    }
+    this.below = addUp(this.self, this.calls.parent);
+    this.belowN = addUp(this.selfN, this.calls.parent);
   }
 
   get us() {
@@ -52,38 +49,75 @@ class Sums {
     return this.belowN[0];
   }
 
-  /* [function] {self, total, samples}: microseconds, and samples that end in
-   * it. */
+  /* [state][call] microseconds, of calls by themselves or with those below. */
+  states(time) {
+    if (!this.perState) this.perState = this.addStates();
+    return this.perState[time];
+  }
+
+  addStates() {
+    const { of, n, parent } = this.calls;
+    const { status, node, us } = this.profile.cell;
+    const self = STATES.map(() => new Float64Array(n));
+    for (const [from, to] of this.ranges)
+      for (let i = from; i < to; i++)
+        if (this.wanted[status[i]]) self[stateOf(status[i])][of[node[i]]] += us[i];
+    return { self, below: self.map((values) => addUp(values, parent)) };
+  }
+
+  /* [function] {id, self, total, n, totalN}: microseconds, samples that end in
+   * it, samples that hold it. */
   functions() {
     if (this.perFunction) return this.perFunction;
     const { func, isFirst, n } = this.calls;
-    const rows = this.profile.functions.map((_, id) =>
-      ({ id, self: 0, total: 0, samples: 0 }));
+    const rows = this.perFunction = this.profile.functions.map((_, id) =>
+      ({ id, self: 0, total: 0, n: 0, totalN: 0 }));
     for (let i = 1; i < n; i++) {
       const row = rows[func[i]];
       row.self += this.self[i];
-      row.samples += this.selfN[i];
-      if (isFirst[i]) row.total += this.below[i];
+      row.n += this.selfN[i];
+      if (!isFirst[i]) continue;
+      row.total += this.below[i];
+      row.totalN += this.belowN[i];
     }
     if (this.exact) rows.forEach((row) => { row.total = this.exact[row.id]; });
-    this.perFunction = rows.filter((row) => row.total || row.self);
-    return this.perFunction;
+    return rows;
   }
 
-  /* Self time of each line; frames that were left out have no line. */
+  /* {key: {id, line, self, n}} of each line in which samples end; frames that
+   * were left out have no line. */
   lines() {
     const { profile } = this;
     const rows = new Map();
     for (let i = 1; i < profile.n; i++) {
-      if (!this.nodeUs[i]) continue;
+      if (!this.nodeN[i]) continue;
       const line = i < profile.facts.kept ? profile.line[i] : 0;
       const key = profile.func[i] * 2 ** 32 + line;
       let row = rows.get(key);
-      if (!row) rows.set(key, row = { id: profile.func[i], line, self: 0, samples: 0 });
+      if (!row) rows.set(key, row = { id: profile.func[i], line, self: 0, n: 0 });
       row.self += this.nodeUs[i];
-      row.samples += this.nodeN[i];
+      row.n += this.nodeN[i];
     }
-    return [...rows.values()];
+    return rows;
+  }
+
+  /* {line: {self, n, total}} of a file; a total counts each sample once,
+   * however often the line is on its stack. */
+  linesOf(file) {
+    const { profile } = this;
+    const { parent, line, func, functions } = profile;
+    const below = addUp(this.nodeUs, parent), rows = new Map();
+    for (let i = 1; i < profile.facts.kept; i++) {
+      if (!below[i] || functions[func[i]].file !== file) continue;
+      let row = rows.get(line[i]);
+      if (!row) rows.set(line[i], row = { self: 0, n: 0, total: 0 });
+      row.self += this.nodeUs[i];
+      row.n += this.nodeN[i];
+      let up = parent[i];
+      while (up && (line[up] !== line[i] || functions[func[up]].file !== file)) up = parent[up];
+      if (!up) row.total += below[i];
+    }
+    return rows;
   }
 
   /* Time with a function for which `matches` holds anywhere on the stack. */
@@ -100,4 +134,11 @@ class Sums {
     }
     return us;
   }
+}
+
+/* Each value with all below it; a parent comes before its children. */
+function addUp(values, parent) {
+  const sums = values.slice();
+  for (let i = sums.length - 1; i > 0; i--) sums[parent[i]] += sums[i];
+  return sums;
 }

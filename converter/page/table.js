@@ -51,8 +51,8 @@ class Table {
 
   row(row) {
     const cells = this.columns.map((column) => text.element("td", {
-      className: column.number ? "number" : "name", textContent: column.text(row),
-      title: column.number ? "" : column.text(row),
+      className: column.kind ? "verdict " + column.kind(row) : column.number ? "number" : "name",
+      textContent: column.text(row), title: column.number ? "" : column.text(row),
     }));
     const element = text.element("tr", { tabIndex: 0 }, ...cells);
     element.addEventListener("click", () => this.onPick(row.id));
@@ -73,26 +73,34 @@ class Table {
     return button;
   }
 
-  /* RFC 4180; a field that a spreadsheet would take for a formula is text. */
   csv() {
-    const quote = (field) => {
-      const safe = /^[=+\-@\t]/.test(field) && Number.isNaN(Number(field)) ? "'" + field : field;
-      return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-    };
-    const lines = [this.columns.map((column) => column.title)]
-      .concat(this.sortedRows.map((row) => this.columns.map((column) => column.text(row))));
-    return lines.map((line) => line.map((field) => quote(String(field))).join(",")).join("\r\n") + "\r\n";
+    return saving.csv([this.columns.map((column) => column.title),
+      ...this.sortedRows.map((row) => this.columns.map((column) => (column.csv || column.text)(row)))]);
   }
 }
 
-/* Columns that both tables have. */
-function numberColumns(whole, fields) {
-  const titles = { self: "self", total: "total" };
-  const columns = [];
-  for (const field of fields) {
-    columns.push({ title: titles[field] + " s", number: true, value: (r) => r[field], text: (r) => text.seconds(r[field]) });
-    columns.push({ title: titles[field] + " %", number: true, value: (r) => r[field], text: (r) => text.percent(r[field], whole) });
-  }
-  columns.push({ title: "self samples", number: true, value: (r) => r.samples, text: (r) => String(r.samples) });
-  return columns;
+/* Columns of several tables; `field` is "self" or "total". */
+function timeColumns(field, whole) {
+  return [
+    { title: field + " s", number: true, value: (r) => r[field], text: (r) => text.seconds(r[field]) },
+    { title: field + " %", number: true, value: (r) => r[field], text: (r) => text.percent(r[field], whole) },
+  ];
+}
+
+function countColumn(title, value) {
+  return { title, number: true, value, text: (r) => String(value(r)) };
+}
+
+/* Rows are {now, base}, and under the field's name the verdict on it.  The
+ * mark's column sorts the marked differences first. */
+function changeColumns(field) {
+  const step = (r) => r.now[field] - r.base[field];
+  return [
+    { title: "new " + field + " s", number: true, value: (r) => r.now[field], text: (r) => text.seconds(r.now[field]) },
+    { title: "base " + field + " s", number: true, value: (r) => r.base[field], text: (r) => text.seconds(r.base[field]) },
+    { title: field + " change", number: true, value: step, text: (r) => changeText(r.now[field], r.base[field]),
+      csv: (r) => (r.base[field] ? (100 * (r.now[field] / r.base[field] - 1)).toFixed(1) : "") },
+    { title: field + " mark", number: true, value: (r) => (r[field] ? 1 + Math.abs(step(r)) : 0),
+      text: (r) => (r[field] ? `${MARKS[r[field]]} ${r[field]}` : ""), csv: (r) => r[field], kind: (r) => r[field] },
+  ];
 }

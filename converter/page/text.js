@@ -14,6 +14,11 @@ const text = {
     return n.toLocaleString("en-US");
   },
 
+  /* "1 thread", "2 threads" */
+  number(n, thing) {
+    return `${text.count(n)} ${thing}${n === 1 ? "" : "s"}`;
+  },
+
   /* A name on one line: a character without a shape of its own is shown as its
    * number, so that no name looks like another or turns the line around. */
   name(name) {
@@ -21,8 +26,9 @@ const text = {
       (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
   },
 
-  base(path) {
-    return path.slice(path.lastIndexOf("/") + 1);
+  /* A line of source: tabs and spaces stay. */
+  code(line) {
+    return line.replace(/\r$/, "").replace(/[^\t]+/g, (part) => text.name(part));
   },
 
   place(func) {
@@ -37,6 +43,11 @@ const text = {
     return element;
   },
 };
+
+/* The page's type on a canvas. */
+function cssFont(size) {
+  return `${size}px ${getComputedStyle(document.body).fontFamily}`;
+}
 
 /* A colour of page.css. */
 function cssColour(name) {

@@ -44,8 +44,9 @@ typedef struct conv_job {
 enum {
     CONV_TAKES_LEVEL = 1,       /* --lines, --functions */
     CONV_TAKES_COMPRESSION = 2, /* --level, --compression */
-    CONV_TAKES_BASE = 4,        /* --base */
-    CONV_TAKES_ADD = 8          /* --into */
+    CONV_TAKES_BASE = 4,        /* --diff */
+    CONV_TAKES_ADD = 8,         /* --into */
+    CONV_TAKES_SOURCE = 16      /* --source */
 };
 
 #define CONV_TIMES_ALL \

@@ -50,6 +50,11 @@ typedef struct conv_compare_opts {
     double same_within;  /* 0.10: "same" needs an interval within 10 % */
 } conv_compare_opts;
 
+/* One run cannot show how runs vary: with one run a side, functions are taken
+ * to have this standard deviation between runs, of the natural logarithm of
+ * their seconds, besides that of counting. */
+#define CONV_ONE_RUN_SD 0.10
+
 #define CONV_COMPARE_OPTS_INIT                                                 \
     {                                                                          \
         sizeof(conv_compare_opts), CONV_SCALE_CENTRED, 0.05, 0.05, 0.005, 0.10 \

@@ -81,17 +81,19 @@ typedef struct conv_opts {
     pr_progress progress;
     conv_unfinished unfinished;
     conv_filters filters;
-    const char *base; /* target collapsed: compare with this profile, NULL: do
-                       * not */
+    const char *base; /* targets with a comparison: compare with this profile;
+                       * NULL: do not */
     int add;          /* target sqlite, 1: an existing output is added to, in
                        * one transaction */
+    const char *source_folder; /* targets with sources: the folder that holds
+                                * them; NULL: no sources */
 } conv_opts;
 
 #define CONV_OPTS_INIT                                                        \
     {                                                                         \
         sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0,    \
             UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL}, {0}, NULL, \
-            0                                                                 \
+            0, NULL                                                           \
     }
 
 /* A target as a user sees it.  All texts are static. */

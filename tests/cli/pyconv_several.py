@@ -210,7 +210,7 @@ def check_rights(results):
 
 def check_comparison(results, made):
     """Two columns for each stack: of the base, and of the other."""
-    done = run("one.bin", "--base", "two.bin", "--to", "collapsed", "-o",
+    done = run("one.bin", "--diff", "two.bin", "--to", "collapsed", "-o",
                "diff.txt")
     columns = [0, 0]
     threads = set()
@@ -225,7 +225,7 @@ def check_comparison(results, made):
                   columns == [made[1].samples(), made[0].samples()] and
                   threads <= {"MainThread", "thread"},
                   f"{done.stderr} {columns} {threads}")
-    same = run("one.bin", "--base", "one.bin", "--to", "collapsed", "-o",
+    same = run("one.bin", "--diff", "one.bin", "--to", "collapsed", "-o",
                "same.txt", "--style", "plain")
     with open("same.txt", encoding="utf-8") as lines:
         equal = all(line.split()[-1] == line.split()[-2] for line in lines)

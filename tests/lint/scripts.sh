@@ -12,6 +12,6 @@ command -v node >/dev/null || {
     echo "ok syntax of the scripts # SKIP no node here"
     exit
 }
-for file in converter/page/*.js tests/peers/*.js; do
+for file in converter/page/*.js tests/peers/*.js tests/bench/*.js; do
     node --check "$file" || exit 1
 done

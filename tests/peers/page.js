@@ -25,6 +25,9 @@ const steps = {
   read: (page, selector) => page.locator(selector).textContent(),
   rows: (page) => page.evaluate(() => [...document.querySelectorAll("tbody tr")]
     .map((row) => [...row.cells].map((cell) => cell.textContent))),
+  unfold: async (page) => {
+    for (let folds; (folds = page.locator("tr.fold button")), await folds.count();) await folds.first().click();
+  },
   click: (page, selector) => page.locator(selector).click(),
   key: (page, key) => page.keyboard.press(key),
   focus: (page, selector) => page.locator(selector).focus(),

@@ -5,42 +5,18 @@ import collections
 import csv as csv_module
 import json
 import os
+import random
 import sqlite3
 import sys
 import xml.dom.minidom
 
-sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "live"))
+for folder in "live", "interop":
+    sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", folder))
+import harness
 import live
+import profiles
+from browser import drive, drive_all
 from live import expect
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
-                     os.path.expanduser("~/.cache/pyrec"), "npm-page")
-PACKAGES = ["playwright-core@1.65.1"]
-
-
-def install():
-    if not os.path.isdir(os.path.join(CACHE, "node_modules", "playwright-core")):
-        live.succeed("npm", "install", "--no-audit", "--no-fund", "--silent",
-                     "--ignore-scripts", "--prefix", CACHE, *PACKAGES)
-
-
-def drive(page, *steps):
-    """The results of the steps that have one, in order."""
-    install()
-    with open("steps.json", "w") as file:
-        json.dump(steps, file)
-    environment = dict(os.environ,
-                       NODE_PATH=os.path.join(CACHE, "node_modules"))
-    answer = json.loads(live.succeed(
-        "node", os.path.join(HERE, "page.js"), os.path.abspath(page),
-        "steps.json", env=environment).stdout)
-    expect(not answer["errors"], "the page logs errors: %s", answer["errors"])
-    expect(not answer["requests"], "the page asks for %s", answer["requests"])
-    with_result = {"read", "rows", "value", "save"}
-    return [result for result, step in zip(answer["results"], steps)
-            if step[0] in with_result]
-
 
 def record(program, *arguments):
     with live.Target(live.ANY_PYTHON, program, *arguments) as target:
@@ -102,13 +78,13 @@ def totals(where="1"):
 
 
 def check_functions(rows, where="1", most=200):
-    """Rows of the page's table, `most` at once: self s, self %, total s,
-    total %, samples, function, file:line."""
+    """Rows of the page's table, `most` at once: function, self s, self %,
+    total s, total %, samples, file:line."""
     sums = totals(where)
     expect(len(rows) == min(len(sums), most), "%d rows for %d functions",
            len(rows), len(sums))
     names = collections.Counter(name for name, _ in sums)
-    for self_s, _, total_s, _, samples, name, place in rows:
+    for name, self_s, _, total_s, _, samples, place in rows:
         if names[name] > 1:
             continue
         key = next((key for key in sums if key[0] == name), None)
@@ -119,6 +95,25 @@ def check_functions(rows, where="1", most=200):
                name, self_s, total_s, samples, sums[key])
         expect(place.startswith(key[1]) or key[1] == "~", "%r is not in %r",
                place, key[1])
+
+
+# ---- made profiles ----
+
+def make(path, counts, line=10):
+    """A profile at 1 kHz of main, which calls each function for its number of
+    samples, one after the other."""
+    names = [b"/srv/app.py", b"main", *(name.encode() for name in counts)]
+    profile = profiles.Maker(random.Random(1), names, 0, 0).profile
+    profile.start["interval_us"] = 1000
+    profile.frames = [(0, 1, 3, 3, 0, 1, 2, 255)] + [
+        (0, 2 + i, line + 10 * i, line + 10 * i, 0, 1, line + 10 * i - 1, 255)
+        for i in range(len(counts))]
+    thread = profile.threads[(77, 0)] = profiles.Thread()
+    time = 0
+    for i, n in enumerate(counts.values()):
+        thread.add((1 + i, 0), [(time + 1000 * j, 37) for j in range(n)])
+        time += 1000 * n
+    harness.feed(profile, path)
 
 
 # ---- tests ----
@@ -134,7 +129,7 @@ def the_numbers_of_the_page_are_those_of_the_database():
     expect(near(us, sum(r[2] for r in every)), "page %d us", us)
     expect(samples == sum(r[1] for r in every), "page %d samples", samples)
     check_functions(rows)
-    of_lines = [row[2] for row in csv_module.reader(lines[1].splitlines())]
+    of_lines = [row[3] for row in csv_module.reader(lines[1].splitlines())]
     expect(sum(map(int, of_lines[1:])) == samples,
            "the lines do not have all samples")
 
@@ -222,7 +217,7 @@ def pictures_and_tables_are_saved_whole():
     boxes = xml.dom.minidom.parseString(svg[1]).getElementsByTagName("rect")
     expect(len(boxes) > 10, "a picture of %d boxes", len(boxes))
     rows = list(csv_module.reader(csv[1].splitlines()))
-    expect(rows[0][5:] == ["function", "file"], "head %s", rows[0])
+    expect([rows[0][0], rows[0][-1]] == ["function", "file"], "head %s", rows[0])
     check_functions(rows[1:], most=len(rows))
 
 
@@ -255,7 +250,7 @@ def names_change_nothing_in_the_page():
         text = file.read()
     expect(results[2] == text.count("<script"), "scripts: %s", results[2])
     expect(results[3] == 0, "a name became an element")
-    shown = "".join(row[5] + row[6] for row in results[1])
+    shown = "".join(row[0] + row[6] for row in results[1])
     bad = [c for c in shown if ord(c) < 32 or 0x202a <= ord(c) <= 0x202e]
     expect(not bad, "the page shows %r", bad)
 
@@ -269,16 +264,187 @@ def a_policy_forbids_all_that_the_page_does_not_need():
         file.write(text.replace(
             "</body>", "<script>window.evil = 1</script>"
             "<img src='http://127.0.0.1:9/x'></body>"))
-    with open("steps.json", "w") as file:
-        json.dump([("open", ""), ("value", "typeof window.evil")], file)
-    environment = dict(os.environ, NODE_PATH=os.path.join(CACHE,
-                                                          "node_modules"))
-    answer = json.loads(live.succeed(
-        "node", os.path.join(HERE, "page.js"), os.path.abspath("evil.html"),
-        "steps.json", env=environment).stdout)
+    answer = drive_all("evil.html", ("open", ""),
+                       ("value", "typeof window.evil"))
     expect(answer["results"][1] == "undefined", "a foreign script ran")
     expect(any("Content Security Policy" in error for error in
                answer["errors"]), "the policy is silent: %s", answer["errors"])
+
+
+STEADY = {"steady%d" % i: 900 + 10 * i for i in range(8)}
+OLD = {**STEADY, "slower": 1000, "faster": 1000, "jitter": 1000, "old": 300}
+NEW = {**STEADY, "slower": 2000, "faster": 400, "jitter": 1150, "young": 300}
+VERDICTS = {"slower": "worse", "faster": "better", "young": "new",
+            "old": "gone"}
+
+
+@live.once
+def a_comparison_marks_what_is_larger_than_the_noise():
+    make("old.bin", OLD)
+    make("new.bin", NEW, line=500)  # the file grew at its head
+    live.succeed(live.PYCONV, "new.bin", "--diff", "old.bin", "--to", "html",
+                 "-f", "-o", "run.html")
+    words, functions, lines, boxes, base, half, verdicts = drive(
+        "run.html", ("open", ""), ("read", "#selected"), ("key", "4"),
+        ("rows", 0), ("key", "5"), ("rows", 0), ("key", "1"),
+        ("value", BOXES), ("choose", ("#side", "base")), ("value", BOXES),
+        ("choose", ("#side", "new")), ("drag", (0, 0.5)), ("key", "4"),
+        ("rows", 0), ("value", "page.profile.facts.compare.verdicts.length"))
+    expect(words == "new %.3f s, %s samples, base %.3f s, %s samples selected" % (
+        sum(NEW.values()) / 1e3, format(sum(NEW.values()), ","),
+        sum(OLD.values()) / 1e3, format(sum(OLD.values()), ",")), "%s", words)
+    for name, now, was, _, mark, *rest in functions:
+        if name == "main":
+            continue
+        expect((float(now) * 1e3, float(was) * 1e3) == (
+            NEW.get(name, 0), OLD.get(name, 0)), "%s: %s %s", name, now, was)
+        expect(mark[2:] == VERDICTS.get(name, "") and rest[3] == mark,
+               "%s is marked %r and %r", name, mark, rest[3])
+    expect(len(functions) == len({**NEW, **OLD}) + 1 == verdicts,
+           "%d functions, %d verdicts", len(functions), verdicts)
+    expect(sum(int(row[-3]) for row in lines) == sum(NEW.values()) and
+           sum(int(row[-2]) for row in lines) == sum(OLD.values()),
+           "lines: %s", lines)
+    expect(boxes == [[name, n * 1000, VERDICTS.get(name, "")] for name, n in
+                     sorted(NEW.items(), key=lambda item: -item[1])],
+           "boxes %s", boxes)
+    expect(["old", 300000, "gone"] in base, "boxes of the base: %s", base)
+    parts = {row[0]: float(row[1]) for row in half}
+    expect(abs(sum(parts.values()) - sum(NEW.values()) / 2e3) <
+           0.02 * sum(NEW.values()) / 1e3, "half: %s", parts)
+
+
+# Name, microseconds and verdict of the boxes below main.
+BOXES = """(() => {
+  const flame = page.flames[0], main = flame.tree.children(flame.tree.root)[0];
+  return flame.tree.children(main).map((group) => [flame.nameOf(group), group.us,
+    flame.verdictOf(group)]);
+})()"""
+
+
+@live.once
+def a_profile_is_equal_to_itself():
+    record("plain.py")
+    live.succeed(live.PYCONV, "run.bin", "--diff", "run.bin", "--to", "html",
+                 "-f", "-o", "run.html")
+    rows, = drive("run.html", ("open", "#view=functions"), ("rows", 0))
+    for row in rows:
+        expect(row[1] == row[2] and not row[4] and row[5] == row[6] and
+               not row[8], "a difference: %s", row)
+
+
+@live.once
+def the_source_shows_the_time_of_each_line():
+    record("plain.py")
+    folder = os.path.join(live.SOURCE, "tests", "targets")
+    live.succeed(live.PYCONV, "run.bin", "--to", "html", "-f", "-o",
+                 "run.html", "--source", folder)
+    path = os.path.join(folder, "plain.py")
+    number, = drive("run.html", ("open", ""), (
+        "value", "page.profile.facts.files.indexOf(%s) / 2" % json.dumps(path)))
+    rows, csv = drive("run.html", ("open", "#view=source&file=%d" % number),
+                      ("unfold", 0), ("rows", 0), ("save", "#export"))
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    expect([row[3] for row in rows] == lines, "the text is another")
+    own, total = line_times(path)
+    for line, self_s, total_s, _ in rows:
+        line = int(line)
+        expect(near(float(self_s or 0) * 1e6, own[line]) and
+               near(float(total_s or 0) * 1e6, total[line]),
+               "line %d: page %s %s, database %d %d", line, self_s, total_s,
+               own[line], total[line])
+    expect(sum(own.values()) > 0, "no sample ends in %s", path)
+    expect(len(list(csv_module.reader(csv[1].splitlines()))) ==
+           len(lines) + 1, "the saved table has other lines")
+
+
+def line_times(path):
+    """{line: us} of samples that end there, and that hold it."""
+    database = sqlite3.connect("run.db")
+    nodes = {node: (parent, line if where == path else None)
+             for node, parent, line, where in database.execute(
+                 "SELECT node.id, parent_id, line, path FROM node JOIN function"
+                 " ON function.id = function_id JOIN file ON file.id = file_id")}
+    own, total = collections.Counter(), collections.Counter()
+    for node, _, us in runs():
+        if node not in nodes:
+            continue
+        own[nodes[node][1]] += us
+        lines = set()
+        while node in nodes:
+            lines.add(nodes[node][1])
+            node = nodes[node][0]
+        for line in lines:
+            total[line] += us
+    return own, total
+
+
+TEXT = "".join("line %d\n" % i for i in range(1, 9))
+# path in the profile: the text that the page has, or the reason why not
+SOURCES = {
+    "/srv/app/inner/ok.py": "</script><b>\0\u202e\n" + TEXT,
+    "other.py": "pass\n" + TEXT,
+    "/etc/passwd": "missing",
+    "/proc/self/environ.py": "missing",
+    "../outside.py": "missing",
+    "/srv/../../outside.py": "missing",
+    "linked.py": "missing",
+    "fifo.py": "missing",
+    "folder.py": "missing",
+    "/usr/lib/python3.13/json/decoder.py": "missing",
+    "/usr/lib/python3.13/json/nul\0.py": "missing",
+    "/x" * 3000 + ".py": "missing",
+    "short.py": "other",
+    "big.py": "large",
+    "<string>": "nothing",
+}
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+@live.once
+def only_sources_below_the_folder_are_in_the_page():
+    write("src/inner/ok.py", SOURCES["/srv/app/inner/ok.py"])
+    write("src/other.py", SOURCES["other.py"])
+    write("outside.py", "secret\n" * 9)
+    write("src/decoder.py", "secret\n" * 9)
+    write("src/short.py", "one\n")
+    write("src/big.py", "x = 1\n" * 300000)
+    os.symlink("../outside.py", "src/linked.py")
+    os.mkfifo("src/fifo.py")
+    os.mkdir("src/folder.py")
+    profile = profiles.Maker(random.Random(1), [], 0, 0).profile
+    profile.strings = [b"f", *(path.encode() for path in SOURCES)]
+    profile.frames = [(1 + i, 0, 5, 5, 0, 1, 1, 255)
+                      for i in range(len(SOURCES))]
+    thread = profile.threads[(77, 0)] = profiles.Thread()
+    for i in range(len(SOURCES)):
+        thread.add((i,), [(1000 * i, 37)])
+    harness.feed(profile, "run.bin")
+    live.succeed(live.PYCONV, "run.bin", "--to", "html", "--source", "src",
+                 "-f", "-o", "run.html")
+    sources, files, words = drive(
+        "run.html", ("open", "#view=source"),
+        ("value", "page.profile.facts.sources"),
+        ("value", "page.profile.facts.files"), ("read", "main"))
+    texts = {files[2 * file]: text for file, text in sources.pop("texts")}
+    expect(texts == {path: text for path, text in SOURCES.items()
+                     if path in ("/srv/app/inner/ok.py", "other.py")},
+           "the page has %s", texts)
+    reasons = collections.Counter(SOURCES.values())
+    expect(sources == {name: reasons[name] for name in sources},
+           "%s is not %s", sources, reasons)
+    expect("\u202e" not in words and "\\u202e" in words, "%r", words)
+    for folder in "nowhere", "outside.py":
+        done = live.call(live.PYCONV, "run.bin", "--to", "html",
+                                "--source", folder, "-f", "-o", "no.html")
+        expect(done.returncode in (1, 2) and folder in done.stderr and
+               not os.path.exists("no.html"), "%s", done)
 
 
 @live.once

@@ -1,0 +1,29 @@
+/*
+ * page_changes.h - which functions of a comparison changed, and the bounds by
+ * which the page judges sums that only its reader chooses: of a range of time,
+ * of a thread, of a box of a flame graph.
+ */
+#ifndef CONVERTER_PAGE_PAGE_CHANGES_H
+#define CONVERTER_PAGE_PAGE_CHANGES_H
+
+#include "converter/model/model.h"
+
+#include <pyrec/compare.h>
+
+typedef struct conv_page_changes {
+    conv_change *change; /* [function] by its self time */
+    conv_comparison whole;
+    conv_compare_opts opts;
+    double centre;     /* what ratios are divided by: the factor common to all
+                        * functions, or 1 */
+    double z;          /* a mark needs a normal deviate of this size */
+    double between_sd; /* of one function between two runs, of the logarithm */
+} conv_page_changes;
+
+/* The processes below n_base are one run of the base, the others one run of the
+ * new side. */
+pr_code conv_page_changes_find(const conv_model *model, uint32_t n_base,
+                               conv_page_changes *ret, pr_err *err);
+void conv_page_changes_release(conv_page_changes *changes);
+
+#endif
