@@ -336,7 +336,7 @@ ROWS = $(call rows,755,$(PROGRAMS:%=$(B)/%),$(BINDIR)) \
     link:$(SONAME):$(LIBDIR)/libpyrec.so \
     $(call rows,644,$(B)/pyrec.pc,$(LIBDIR)/pkgconfig) \
     $(call rows,644,$(wildcard include/pyrec/*.h),$(INCDIR)/pyrec) \
-    $(call rows,644,$(SPECS),$(DOCDIR)) \
+    $(call rows,644,$(SPECS) $(wildcard spec/fleet/*),$(DOCDIR)) \
     $(foreach m,$(MAN),$(call rows,644,$m,$(MANDIR)/man$(subst .,,$(suffix $m)))) \
     $(call rows,644,$(filter %.fish,$(COMPLETION)),$(SHAREDIR)/fish/vendor_completions.d) \
     $(call rows,644,$(filter $(B)/completion/zsh/%,$(COMPLETION)),$(ZSHDIR)) \

@@ -159,7 +159,12 @@ enum {
     OPTION_TOP,
     OPTION_WAIT,
     OPTION_NO_COMMAND_LINE,
-    OPTION_OVERHEAD
+    OPTION_OVERHEAD,
+    OPTION_EVERY,
+    OPTION_NAME,
+    OPTION_KEEP,
+    OPTION_MAX_SIZE,
+    OPTION_METRICS
 };
 
 static const struct option long_options[] = {
@@ -193,6 +198,12 @@ static const struct option long_options[] = {
     {"children", no_argument, NULL, OPTION_CHILDREN},
     {"fsync", no_argument, NULL, OPTION_FSYNC},
     {"overhead", required_argument, NULL, OPTION_OVERHEAD},
+    {"every", required_argument, NULL, OPTION_EVERY},
+    {"for", required_argument, NULL, 'd'},
+    {"name", required_argument, NULL, OPTION_NAME},
+    {"keep", required_argument, NULL, OPTION_KEEP},
+    {"max-size", required_argument, NULL, OPTION_MAX_SIZE},
+    {"metrics", required_argument, NULL, OPTION_METRICS},
     {"top", no_argument, NULL, OPTION_TOP},
     {"wait", no_argument, NULL, OPTION_WAIT},
     {"no-command-line", no_argument, NULL, OPTION_NO_COMMAND_LINE},
@@ -205,6 +216,8 @@ static const char help[] =
     "       pyrec [options] -p PID\n"
     "       pyrec --dump | --tasks | --gc [--json] -p PID\n"
     "       pyrec --top -p PID\n"
+    "       pyrec --every TIME --for TIME (-p PID | --name PATTERN) -o "
+    "DIR\n"
     "       pyrec --check PID\n"
     "Record a running CPython (3.11 to 3.15) into a profile.\n"
     "\n"
@@ -253,6 +266,16 @@ static const char help[] =
     "      --fsync           let the file survive a power cut\n"
     "      --label KEY=VALUE kept in the file; may be repeated\n"
     "      --no-command-line keep no command line in the file\n"
+    "\n"
+    "on a schedule\n"
+    "      --every TIME      record each process once in every TIME, at "
+    "random\n"
+    "      --for TIME        as --duration\n"
+    "      --name PATTERN    the processes of this name: *, ?, [...]\n"
+    "      --keep TIME       remove recordings that are older: 7d\n"
+    "      --max-size SIZE   remove the oldest ones beyond 500M, 10G\n"
+    "      --metrics FILE    the recorder's state for Prometheus' node "
+    "exporter\n"
     "\n"
     "      --top             show what the process does while it is "
     "recorded\n"
@@ -304,6 +327,26 @@ parse_pid(rec_options *o, const char *text, pr_err *err)
     if (code == PR_OK)
         o->pid = (pid_t)pid;
     return code;
+}
+
+/* "500M", "10G": bytes, or with a letter by powers of 1024. */
+static pr_code
+parse_size(const char *text, uint64_t *ret, pr_err *err)
+{
+    static const char units[] = "KMGT";
+    char *end = NULL;
+    unsigned long long n =
+        isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
+    const char *unit = end && *end ? strchr(units, toupper(*end)) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (n > 0 && n <= UINT64_C(1) << (60 - shift) &&
+        (!*end || (unit && !end[1]))) {
+        *ret = (uint64_t)n << shift;
+        return PR_OK;
+    }
+    PR_FAIL(err, PR_USAGE, "'%s' is not a size", text);
+    pr_err_hint(err, "a size is bytes, or has a unit: 500M, 10G");
+    return PR_USAGE;
 }
 
 static pr_code
@@ -374,6 +417,18 @@ take_value(rec_options *o, int option, const char *text, pr_err *err)
         return parse_time(text, &o->gc_every_ns, err);
     case OPTION_OVERHEAD:
         return parse_share(text, &o->overhead, err);
+    case OPTION_EVERY:
+        return parse_time(text, &o->every_ns, err);
+    case OPTION_KEEP:
+        return parse_time(text, &o->keep_ns, err);
+    case OPTION_MAX_SIZE:
+        return parse_size(text, &o->max_bytes, err);
+    case OPTION_NAME:
+        o->name = text;
+        return PR_OK;
+    case OPTION_METRICS:
+        o->metrics = text;
+        return PR_OK;
     case OPTION_LABEL:
         return add_label(o, text, err);
     default:
@@ -465,15 +520,57 @@ take_switch(rec_unwinder_opts *u, int option)
     }
 }
 
+/* Options of a schedule without one. */
+static pr_code
+check_no_schedule(const rec_options *o, pr_err *err)
+{
+    const struct {
+        bool given;
+        const char *option;
+    } options[] = {{o->name != NULL, "--name"},
+                   {o->keep_ns != 0, "--keep"},
+                   {o->max_bytes != 0, "--max-size"},
+                   {o->metrics != NULL, "--metrics"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given)
+            return PR_FAIL(err, PR_USAGE, "%s needs --every",
+                           options[i].option);
+    return PR_OK;
+}
+
+static pr_code
+check_schedule(const rec_options *o, pr_err *err)
+{
+    if (!o->every_ns)
+        return check_no_schedule(o, err);
+    if (o->action != REC_ACTION_RECORD || o->top || o->command || o->children ||
+        o->wait)
+        PR_FAIL(err, PR_USAGE,
+                "--every records processes that run, and nothing else");
+    else if ((o->pid != 0) == (o->name != NULL))
+        PR_FAIL(err, PR_USAGE, "--every takes either -p or --name");
+    else if (!o->duration_ns || o->duration_ns >= o->every_ns)
+        PR_FAIL(err, PR_USAGE, "--every needs a shorter time with --for");
+    else if (o->every_ns < 1000000000)
+        PR_FAIL(err, PR_USAGE, "--every is a second or more");
+    else if (!o->output)
+        PR_FAIL(err, PR_USAGE, "--every needs a folder with -o");
+    else
+        return PR_OK;
+    pr_err_hint(err, "pyrec --every 10m --for 10s --name PATTERN -o DIR");
+    return PR_USAGE;
+}
+
 static pr_code
 check_complete(const rec_options *o, pr_err *err)
 {
     bool needs_pid = o->action == REC_ACTION_DUMP ||
                      o->action == REC_ACTION_TASKS ||
                      o->action == REC_ACTION_GC;
-    if (!needs_pid && o->action != REC_ACTION_RECORD)
-        return PR_OK;
-    if (!o->pid && (needs_pid || !o->command))
+    pr_code code = check_schedule(o, err);
+    if (code != PR_OK || (!needs_pid && o->action != REC_ACTION_RECORD))
+        return code;
+    if (!o->pid && !o->name && (needs_pid || !o->command))
         PR_FAIL(err, PR_USAGE, "no process given");
     else if (o->pid && o->command)
         PR_FAIL(err, PR_USAGE, "both a process and a command given");

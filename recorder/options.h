@@ -27,7 +27,13 @@ typedef struct rec_options {
     uint64_t period_ns;
     uint64_t duration_ns; /* 0: until the target ends */
     uint64_t gc_every_ns; /* 0: once */
-    double overhead; /* the share of time that recording may cost; 0: any */
+    /* of --every, whose output is a folder */
+    uint64_t every_ns;   /* 0: record once */
+    const char *name;    /* pattern of the processes to record; NULL: pid */
+    uint64_t keep_ns;    /* 0: recordings of any age stay */
+    uint64_t max_bytes;  /* of all recordings; 0: any */
+    const char *metrics; /* file for a monitoring system; NULL: none */
+    double overhead;     /* the share of time that recording may cost; 0: any */
     bool force, fsync, quiet, stats, debug, realtime, children, json;
     bool top;             /* show the recording while it is made */
     bool wait;            /* until the process is a Python */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COMMAND_BYTES = 4096, NAME_MOST = 32 };
+enum { COMMAND_BYTES = 4096 };
 
 /* ---- the default ---- */
 
@@ -55,12 +55,12 @@ script_of(const char *text, size_t n)
 
 /* Letters that need no quoting, without a suffix ".py". */
 static void
-plain_name(const char *from, char to[NAME_MOST + 1])
+plain_name(const char *from, char to[REC_NAME_MOST + 1])
 {
     size_t n = strlen(from), kept = 0;
     if (n > 3 && strcmp(from + n - 3, ".py") == 0)
         n -= 3;
-    for (size_t i = 0; i < n && kept < NAME_MOST; i++) {
+    for (size_t i = 0; i < n && kept < REC_NAME_MOST; i++) {
         unsigned char c = (unsigned char)from[i];
         bool plain = isalnum(c) || (kept && (c == '_' || c == '.' || c == '-'));
         if (plain)
@@ -69,8 +69,8 @@ plain_name(const char *from, char to[NAME_MOST + 1])
     to[kept] = '\0';
 }
 
-static void
-name_of(pid_t pid, char to[NAME_MOST + 1])
+void
+rec_output_name_of(pid_t pid, char to[REC_NAME_MOST + 1])
 {
     char text[COMMAND_BYTES] = "";
     size_t n = 0;
@@ -82,15 +82,15 @@ name_of(pid_t pid, char to[NAME_MOST + 1])
         name = program;
     plain_name(name ? base_of(name) : "", to);
     if (!to[0])
-        snprintf(to, NAME_MOST + 1, "process");
+        snprintf(to, REC_NAME_MOST + 1, "process");
 }
 
 char *
 rec_output_default(pid_t pid, time_t now)
 {
-    char name[NAME_MOST + 1], when[32] = "", *output = NULL;
+    char name[REC_NAME_MOST + 1], when[32] = "", *output = NULL;
     struct tm local;
-    name_of(pid, name);
+    rec_output_name_of(pid, name);
     if (localtime_r(&now, &local))
         strftime(when, sizeof when, "%Y%m%d-%H%M%S", &local);
     int n = asprintf(&output, "pyrec-%s-%d-%s.bin", name, (int)pid, when);

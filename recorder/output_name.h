@@ -15,6 +15,12 @@
 #include <sys/types.h>
 #include <time.h>
 
+/* "app" for `python3 /srv/app.py`: the script or module that the process runs,
+ * else its program; "process" if it has neither.  Letters that need no quoting
+ * only. */
+enum { REC_NAME_MOST = 32 };
+void rec_output_name_of(pid_t pid, char to[REC_NAME_MOST + 1]);
+
 /* "pyrec-app-4711-20260131-235959.bin" for `python3 app.py`; NAME is the script
  * or module, else the program.  malloc'ed; NULL: out of memory. */
 char *rec_output_default(pid_t pid, time_t now);

@@ -4,6 +4,7 @@
 #include "recorder/dump.h"
 #include "recorder/gcdump.h"
 #include "recorder/options.h"
+#include "recorder/schedule.h"
 #include "recorder/screen.h"
 #include "recorder/session.h"
 #include "recorder/taskdump.h"
@@ -96,6 +97,8 @@ main(int argc, char **argv)
         status = dump_tasks(&options);
     else if (options.action == REC_ACTION_GC)
         status = dump_collections(&options);
+    else if (options.every_ns)
+        status = rec_schedule_run(&options);
     else if (options.top)
         status = record_with_view(&options);
     else

@@ -1,0 +1,36 @@
+#!/bin/sh
+# The unit and the container of a recorder on a schedule say what pyrec takes.
+set -u
+status=0
+result() {
+    [ "$1" -eq 0 ] && echo "ok $2" && return
+    echo "not ok $2"
+    cat told error
+    status=1
+}
+PATH=$BIN:$PATH
+: >told
+
+# The command of a file, with its folder here and a name that no process has.
+command_of() {
+    sed -n '/^ExecStart=/,/[^\\]$/p; /^# *podman run/,/[^\\]$/p' "$1" |
+        tr -d '\\\n#' |
+        sed 's/.*pyrec --every/pyrec --every/; s/%i/none-such/g; s/%%/%/g
+             s/gunicorn/none-such/; s,/var/lib/pyrec,.,g; s,/data,.,g'
+}
+
+for file in pyrec@.service Containerfile; do
+    line=$(command_of "$SRC/spec/fleet/$file")
+    rm -rf ./*.prom
+    eval "$line &" 2>error
+    recorder=$!
+    while [ ! -s none-such.prom ] && [ ! -s pyrec.prom ] &&
+        kill -0 $recorder 2>/dev/null; do :; done
+    kill -TERM $recorder
+    wait $recorder
+    result $? "pyrec runs as $file says: $line"
+    cat ./*.prom >told
+    grep -q '^pyrec_targets 0$' told
+    result $? "and says that there is nothing to record"
+done
+exit $status
