@@ -78,7 +78,7 @@ record_into(const rec_options *options, const char *part, const char *whole)
     return 1;
 }
 
-/* A pattern may name programs that are not Pythons: these are no failures. */
+/* A pattern may name programs that are not Pythons; these do not fail. */
 static int
 record_target(const runner *r, pid_t pid)
 {
@@ -208,7 +208,7 @@ write_metrics(runner *r)
         report(r, &err);
 }
 
-/* Who is to be recorded in the window that begins. */
+/* The processes of the window that begins. */
 static pr_code
 begin_window(runner *r, uint64_t now_ns, pr_err *err)
 {
