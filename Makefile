@@ -237,12 +237,14 @@ run-check:
 	  sh tests/setup/interpreters.sh $(B)/interpreters.env, \
 	  lint unit corpus sanitized cli interop live)
 
-check-peers: ## browser, schema, old Pythons, big-endian, free-threaded
+check-peers: ## browser, schema, old Pythons, emulated machines, free-threaded
 run-check-peers:
 	$(call tests,sh tests/setup/packages.sh build check peers && \
 	  $(SUBMAKE) test-programs WERROR=1 && \
 	  sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env && \
-	  sh tests/setup/testsuite.sh $(B)/interpreters.env, \
+	  sh tests/setup/testsuite.sh $(B)/interpreters.env && \
+	  { sh tests/setup/packages.sh machines || true; } && \
+	  sh tests/setup/machine.sh all, \
 	  peers free-threaded)
 
 check-long: ## hours: soak, faults, new roots, packages, reproducible builds, fuzzing

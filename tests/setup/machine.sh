@@ -1,19 +1,22 @@
 #!/bin/sh
+# machine.sh all                     what is not in the cache yet of these:
 # machine.sh make ARCH DIR           an emulated machine of Debian's packages
-# machine.sh libraries ARCH DIR      those to cross-compile pyrec: DIR/libraries
+# machine.sh libraries ARCH DIR      the libraries to cross-compile pyrec with
 # machine.sh run ARCH CPUS DIR JOB   boot it and run the script JOB/run there
 #
 # ARCH is amd64 or arm64.  The machine is Debian 12's kernel and, as an initial
 # file system, busybox, Debian 12's Python 3.11 and sid's Python 3.15; it has no
 # disk and no network.  A run copies the folder JOB to /job.  The output of the
 # script is the machine's console and the output here, without an exit status.
+# `all` makes nothing for an emulator that is not installed; the tests of it are
+# skipped.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/setup/apt.sh
 . "$here/apt.sh"
 
-arch=$2
+arch=${2-}
 RUN_LIMIT_S=${PYREC_MACHINE_LIMIT:-600}
 
 # unpacked DIR SUITE ROOT PACKAGE...: with all they depend on.
@@ -91,8 +94,34 @@ make_machine() {
     chmod +x "$1/root/usr/local/bin/python3.15" "$1/root/init"
     (archive "$1/root" .) >"$1/system.new"
     (archive "$1" sid) >>"$1/system.new"
-    rm -rf "$1/root" "$1/sid" "$1"/apt-*
     mv "$1/system.new" "$1/system"
+    rm -rf "$1/root" "$1/sid" "$1"/apt-*
+    : >"$1/complete"
+}
+
+get_libraries() {
+    rm -rf "$1"
+    mkdir -p "$1"
+    unpacked "$1" bookworm "$1/root" libc6-dev libzstd-dev zlib1g-dev \
+        libelf-dev libxxhash-dev
+    rm -rf "$1"/apt-*
+    : >"$1/complete"
+}
+
+# part VERB ARCH PROGRAM: in the cache, if the machine has the program.
+part() {
+    _folder=${PYREC_CACHE:-$HOME/.cache/pyrec}/machine/$1-$2
+    [ ! -e "$_folder/complete" ] || return 0
+    command -v "$3" >/dev/null || {
+        echo "machine.sh: $3 is not installed: its tests are skipped" >&2
+        return 0
+    }
+    echo "machine.sh: making $_folder" >&2
+    arch=$2
+    case $1 in
+    machine) make_machine "$_folder" ;;
+    libraries) get_libraries "$_folder" ;;
+    esac
 }
 
 run_machine() {
@@ -119,10 +148,12 @@ run_machine() {
 }
 
 case $1 in
-make) make_machine "$3" ;;
-libraries)
-    unpacked "$3" bookworm "$3/libraries" libc6-dev libzstd-dev zlib1g-dev \
-        libelf-dev
+all)
+    part machine arm64 qemu-system-aarch64
+    part libraries arm64 aarch64-linux-gnu-gcc
+    part machine amd64 qemu-system-x86_64
     ;;
+make) make_machine "$3" ;;
+libraries) get_libraries "$3" ;;
 run) run_machine "$3" "$4" "$5" ;;
 esac

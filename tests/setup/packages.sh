@@ -27,6 +27,9 @@ peers='nodejs:node npm:npm chromium:chromium xz-utils:xz
        libapache2-mod-wsgi-py3:/usr/lib/apache2/modules/mod_wsgi.so
        python3-numpy:/usr/lib/python3/dist-packages/numpy'
 
+machines='qemu-system-arm:qemu-system-aarch64 qemu-system-x86:qemu-system-x86_64
+          gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc cpio:cpio'
+
 long='clang:clang debhelper:dh lintian:lintian mmdebstrap:mmdebstrap'
 
 here() {
@@ -45,6 +48,7 @@ for group in "$@"; do
     demo) wanted="$wanted $demo" ;;
     check) wanted="$wanted $check" ;;
     peers) wanted="$wanted $peers" ;;
+    machines) wanted="$wanted $machines" ;;
     long) wanted="$wanted $long" ;;
     *)
         echo "packages.sh: no group '$group'" >&2

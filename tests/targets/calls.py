@@ -237,6 +237,16 @@ def without_gil(program):
     program.run_main("a0")
 
 
+def natives(program):
+    """Seven threads in C code that lets go of the GIL."""
+    program.space.update(digest=hashlib.sha256, data=bytes(3 * MEGABYTE))
+    for i in range(7):
+        program.chain("c%d_" % i, leaf=["digest(data)", "return x"])
+        if i:
+            program.run_beside("c%d_loop" % i, "c%d_0" % i)
+    program.run_main("c0_0")
+
+
 def with_gil(program):
     """C code that keeps the GIL, beside a thread that waits for it."""
     program.space["data"] = [i * 7919 % 10007 for i in range(3000)]
@@ -326,8 +336,8 @@ def remade(program):
 
 KINDS = {make.__name__: make for make in (
     tree, chain, pair, fib, threads, interpreters, signals, moved, churn,
-    collections, without_gil, with_gil, faults, generators, callbacks, reused,
-    remade)}
+    collections, without_gil, natives, with_gil, faults, generators, callbacks,
+    reused, remade)}
 
 
 def main():
