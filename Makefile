@@ -242,7 +242,7 @@ run-check-peers:
 	$(call tests,sh tests/setup/packages.sh build check peers && \
 	  $(SUBMAKE) test-programs WERROR=1 && \
 	  sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env && \
-	  sh tests/setup/testsuite.sh $(B)/interpreters.env && \
+	  sh tests/setup/unpacked.sh $(B)/interpreters.env && \
 	  { sh tests/setup/packages.sh machines || true; } && \
 	  sh tests/setup/machine.sh all, \
 	  peers free-threaded)
