@@ -127,6 +127,26 @@ def a_line_table_of_any_size_gives_the_right_line(python):
            sorted(lines)[:10], told["lines"])
 
 
+def reads_a_sample(python, kind):
+    _, database = recorded(python, "frees.py", kind, options=["-f"])
+    expect(database.samples() > 100, "%d samples", database.samples())
+    # without the reads of attaching; some others come with the time, not with
+    # a sample, so that a busy machine adds to the quotient
+    reads = int(database.meta("stats.batched_read_attempts"))
+    return reads / database.samples()
+
+
+@live.each_python
+def code_objects_that_are_freed_elsewhere_cost_no_reads(python):
+    keeps, frees = [], []
+    while len(keeps) < 6 and (not keeps or min(frees) > 1.3 * min(keeps)):
+        keeps.append(reads_a_sample(python, "keeps"))
+        frees.append(reads_a_sample(python, "frees"))
+    print("# reads a sample:", *("%.2f" % n for n in keeps + frees))
+    expect(min(frees) <= 1.3 * min(keeps), "%s reads a sample instead of %s",
+           frees, keeps)
+
+
 @live.each_python
 def a_second_recorder_sees_the_same(python):
     with live.Target(python, "plain.py") as target:
