@@ -91,6 +91,13 @@ take_into(arguments *args, const char *value)
 }
 
 static bool
+take_from(arguments *args, const char *value)
+{
+    args->conv.from = value;
+    return *value != '\0';
+}
+
+static bool
 take_force(arguments *args, const char *value)
 {
     (void)value;
@@ -306,6 +313,8 @@ static const row rows[] = {
      take_output},
     {"into", 0, "DATABASE",
      "add profiles to this database, or make it (sqlite)", take_into},
+    {"from", 0, "KIND", "of FILE; else its content says it (see --list)",
+     take_from},
     {"force", 'f', NULL, "replace an existing OUTPUT", take_force},
     {"between", 0, "A..B", "samples of this time only: 2.5s, 300ms, 1m",
      take_between},

@@ -157,6 +157,10 @@ note(const conv_report *done, const char *output)
         pr_message(stderr, "pyconv", NULL,
                    "%" PRIu64 " profile%s in '%s' already", done->there,
                    done->there == 1 ? " was" : "s were", output);
+    if (done->interval_assumed)
+        fputs("pyconv: the input does not say how long a sample lasts: times "
+              "are guesses, samples are exact\n",
+              stderr);
     if (done->unmatched[0])
         pr_message(stderr, "pyconv", "warning",
                    "nothing in the profile is called '%s'", done->unmatched);
@@ -313,15 +317,20 @@ verify(const char *path, bool quiet)
 }
 
 static int
-list_targets(void)
+list_kinds(void)
 {
     const conv_target_info *target;
+    const conv_import_info *kind;
     pr_err err = PR_ERR_INIT;
     for (size_t i = 0; (target = conv_target_get(i)); i++)
         printf("%-11s %s\n            writes: *%.*s\n            opened by: "
                "%s\n",
                target->name, target->help, (int)strcspn(target->suffixes, " "),
                target->suffixes, target->opens);
+    puts("\nKinds of input, recognised by their content (--from):\n"
+         "  bin         a profile of pyrec or of CPython 3.15");
+    for (size_t i = 0; (kind = conv_import_get(i)); i++)
+        printf("  %-11s %s\n", kind->name, kind->help);
     if (flush_output(&err) == PR_OK)
         return 0;
     report(&err);
@@ -333,7 +342,7 @@ act(arguments *args)
 {
     switch (args->action) {
     case ARG_LIST:
-        return list_targets();
+        return list_kinds();
     case ARG_INFO:
         return inform(args->input[0]);
     case ARG_VERIFY:

@@ -4,15 +4,14 @@
 #include "converter/input/source.h"
 
 #include "converter/input/merge.h"
-#include <base/intern.h>
-#include <pyrec/reader.h>
+#include "converter/input/recording.h"
 #include <string.h>
 
 #include <stdlib.h>
 
 typedef struct source {
     const char *path;
-    pf_reader *reader;
+    conv_recording *recording;
     uint32_t process;  /* files of one process have one number */
     uint64_t shift_us; /* of its time 0 */
 } source;
@@ -29,7 +28,7 @@ struct conv_sources {
 static const pr_start *
 start_of(const source *s)
 {
-    return &pf_reader_info(s->reader)->start;
+    return conv_recording_start(s->recording);
 }
 
 static bool
@@ -39,22 +38,12 @@ same_text(pr_text a, pr_text b)
            (a.len == 0 || memcmp(a.bytes, b.bytes, a.len) == 0);
 }
 
-/* How long the recording took, as far as the file says. */
-static uint64_t
-length_of(const source *s)
-{
-    const pf_info *info = pf_reader_info(s->reader);
-    double told = info->stats.duration_s * 1e6;
-    bool known = (info->stats.known & PR_STATS_PRESENT) && told < 9e18;
-    uint64_t length = known && told > 0 ? (uint64_t)told : 0;
-    return info->last_us > length ? info->last_us : length;
-}
-
 static bool
 overlap(const source *a, const source *b)
 {
     uint64_t x = start_of(a)->start_us, y = start_of(b)->start_us;
-    return x < y ? y - x < length_of(a) : x - y < length_of(b);
+    return x < y ? y - x < conv_recording_length_us(a->recording)
+                 : x - y < conv_recording_length_us(b->recording);
 }
 
 /* A process that a file does not name (CPython's do not) may be that of any
@@ -62,8 +51,8 @@ overlap(const source *a, const source *b)
 static bool
 same_process(const source *a, const source *b)
 {
-    const pr_process *p = pf_reader_process(a->reader, 0);
-    const pr_process *q = pf_reader_process(b->reader, 0);
+    const pr_process *p = conv_recording_process(a->recording, 0);
+    const pr_process *q = conv_recording_process(b->recording, 0);
     if (p->pid == 0 || q->pid == 0)
         return p->pid == q->pid && !overlap(a, b);
     bool both_start = p->start_us && q->start_us;
@@ -132,8 +121,8 @@ lay_out(conv_sources *s)
 /* ---- life ---- */
 
 static pr_code
-open_all(const char *const *path, size_t n, bool compared, conv_sources **ret,
-         pr_err *err)
+open_all(const char *const *path, size_t n, const char *from, bool compared,
+         conv_sources **ret, pr_err *err)
 {
     if (n == 0)
         return PR_FAIL(err, PR_USAGE, "no input given");
@@ -149,7 +138,7 @@ open_all(const char *const *path, size_t n, bool compared, conv_sources **ret,
     pr_code rc = PR_OK;
     for (; s->n < n && rc == PR_OK; s->n++) {
         item[s->n].path = path[s->n];
-        rc = pf_reader_open(path[s->n], NULL, &item[s->n].reader, err);
+        rc = conv_recording_open(path[s->n], from, &item[s->n].recording, err);
     }
     if (rc == PR_OK) {
         lay_out(s);
@@ -161,22 +150,22 @@ open_all(const char *const *path, size_t n, bool compared, conv_sources **ret,
 }
 
 pr_code
-conv_sources_open(const char *const *path, size_t n, conv_sources **ret,
-                  pr_err *err)
+conv_sources_open(const char *const *path, size_t n, const char *from,
+                  conv_sources **ret, pr_err *err)
 {
-    return open_all(path, n, false, ret, err);
+    return open_all(path, n, from, false, ret, err);
 }
 
 pr_code
-conv_sources_open_base(const char *const *path, size_t n, conv_sources **ret,
-                       uint32_t *ret_base, pr_err *err)
+conv_sources_open_base(const char *const *path, size_t n, const char *from,
+                       conv_sources **ret, uint32_t *ret_base, pr_err *err)
 {
     conv_sources *s;
     uint32_t base = 0;
-    pr_code rc = open_all(path, n, true, &s, err);
+    pr_code rc = open_all(path, n, from, true, &s, err);
     if (rc != PR_OK)
         return rc;
-    while (pf_reader_process(s->item[0].reader, base))
+    while (conv_recording_process(s->item[0].recording, base))
         base++;
     *ret = s;
     *ret_base = base;
@@ -187,7 +176,7 @@ pr_code
 conv_sources_check_rewrite(const conv_sources *sources, pr_err *err)
 {
     for (size_t i = 0; i < sources->n; i++) {
-        if (pf_reader_info(sources->item[i].reader)->newer_rewriter)
+        if (conv_recording_is_newer(sources->item[i].recording))
             return PR_FAIL(err, PR_NEWER,
                            "'%s' holds what this version would lose: only a "
                            "newer one may rewrite it",
@@ -202,7 +191,7 @@ conv_sources_free(conv_sources *sources)
     if (!sources)
         return;
     for (size_t i = 0; i < sources->n; i++)
-        pf_reader_free(sources->item[i].reader);
+        conv_recording_free(sources->item[i].recording);
     free(sources->item);
     free(sources);
 }
@@ -249,10 +238,11 @@ replay(const source *s, const conv_opts *opts, part_progress *progress,
     replay.jobs = opts->jobs;
     if (opts->progress.report)
         replay.progress = (pr_progress){report_part, progress};
-    uint64_t told = 0;
-    pr_code rc = pf_reader_replay(s->reader, &replay, sink, &told, err);
-    *samples += told;
-    progress->before += told;
+    uint64_t emitted = 0;
+    pr_code rc =
+        conv_recording_replay(s->recording, &replay, sink, &emitted, err);
+    *samples += emitted;
+    progress->before += emitted;
     return rc;
 }
 
@@ -263,7 +253,7 @@ feed_all(conv_sources *s, const conv_opts *opts, conv_merge *merge,
     part_progress progress = {&opts->progress, 0, 0};
     pr_code worst = PR_OK;
     for (size_t i = 0; i < s->n; i++)
-        progress.total += pf_reader_info(s->item[i].reader)->samples;
+        progress.total += conv_recording_samples(s->item[i].recording);
     for (size_t i = 0; i < s->n; i++) {
         pr_err err = PR_ERR_INIT;
         if (merge)

@@ -266,6 +266,10 @@ write_model(conv_sources *sources, const conv_target *target, conv_job *job,
     report->there = job->there;
     report->unobserved_us += model->unobserved_us;
     report->tasks_nominal |= model->simultaneous && asked == CONV_TIME_REAL;
+    pr_bytes assumed;
+    report->interval_assumed |=
+        conv_model_meta(model, "import.interval", &assumed) &&
+        asked != CONV_TIME_SAMPLES;
     memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
     conv_model_free(model);
     return then(had, rc, err, &later);
@@ -345,7 +349,7 @@ conv_job_add(const char *path, const conv_target *target, conv_job *job,
              conv_report *report, pr_err *err)
 {
     conv_sources *sources;
-    pr_code rc = conv_sources_open(&path, 1, &sources, err);
+    pr_code rc = conv_sources_open(&path, 1, job->opts->from, &sources, err);
     if (rc != PR_OK)
         return rc;
     rc = write_model(sources, target, job, report, err);
@@ -383,10 +387,11 @@ write_merged(const conv_paths *paths, const conv_target *target, conv_job *job,
 {
     conv_sources *sources;
     const char *const *path = (const char *const *)paths->at;
+    const char *from = job->opts->from;
     pr_code rc = job->opts->base
-                     ? conv_sources_open_base(path, paths->n, &sources,
+                     ? conv_sources_open_base(path, paths->n, from, &sources,
                                               &job->n_base, err)
-                     : conv_sources_open(path, paths->n, &sources, err);
+                     : conv_sources_open(path, paths->n, from, &sources, err);
     if (rc != PR_OK)
         return rc;
     rc = (target->open ? write_sink : write_model)(sources, target, job, report,

@@ -214,9 +214,10 @@ bind_amounts(conv_entry *e, conv_row *row)
     states s = collect_states(model);
     conv_row_unsigned(row, s.ran_n);
     conv_row_unsigned(row, s.ran_us);
-    /* stacks that were imported have no states */
+    /* imported stacks may have no states */
+    const unsigned none = PR_MAIN_THREAD | PR_CPU_UNKNOWN;
     conv_row_integer(row, model->start.python[0] != 0 ||
-                              (s.any & ~(unsigned)PR_MAIN_THREAD));
+                              !(s.all & PR_CPU_UNKNOWN) || (s.any & ~none));
     conv_row_integer(row, model->samples && !(s.all & PR_CPU_UNKNOWN));
     conv_row_integer(row, knows_waiting(model, s.any));
     bool has_nodes = e->index.n > 1;

@@ -1,5 +1,6 @@
 /*
- * convert.h - a profile file into what other tools read.
+ * convert.h - a profile, or a file of another profiler, into what other tools
+ * read (spec/convert.md).
  */
 #ifndef PYREC_CONVERT_H
 #define PYREC_CONVERT_H
@@ -87,13 +88,15 @@ typedef struct conv_opts {
                        * one transaction */
     const char *source_folder; /* targets with sources: the folder that holds
                                 * them; NULL: no sources */
+    const char *from; /* all inputs are of this kind: the name of an import, or
+                       * "bin" for a profile; NULL: by their content */
 } conv_opts;
 
 #define CONV_OPTS_INIT                                                        \
     {                                                                         \
         sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0,    \
             UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL}, {0}, NULL, \
-            0, NULL                                                           \
+            0, NULL, NULL                                                     \
     }
 
 /* A target as a user sees it.  All texts are static. */
@@ -112,6 +115,16 @@ const conv_target_info *conv_target_get(size_t i);
  * NULL if there is none. */
 const conv_target_info *conv_target_of_output(const char *path);
 
+/* A kind of foreign file that is read, as a user sees it.  All texts are
+ * static. */
+typedef struct conv_import_info {
+    const char *name; /* "austin", as --from takes it */
+    const char *help; /* what it is, in one line */
+} conv_import_info;
+
+/* The imports in the order of `pyconv --list`; NULL past the end. */
+const conv_import_info *conv_import_get(size_t i);
+
 /* What the conversion did, for the summary. */
 typedef struct conv_report {
     uint64_t samples;       /* in the output */
@@ -120,12 +133,15 @@ typedef struct conv_report {
     int tasks_nominal;      /* 1: nominal in place of real time, because
                              * samples of several tasks of one thread were
                              * taken at one moment */
+    int interval_assumed;   /* 1: an input does not say how long its samples
+                             * last */
     char unmatched[128];    /* a filter's name that means nothing; "": none */
     uint64_t there;         /* inputs that the database to be added to had */
     int delivered;          /* 1: there is an output */
 } conv_report;
 
-/* Convert n files (more than one: merged, of one process or one command) to
+/* Convert n files, profiles or files of other profilers (more than one: merged,
+ * of one process or one command), to
  * the target's output at `output`, "-" for stdout where the target streams.
  * The output appears whole or not at all.  PR_OK; PR_CUT or PR_DAMAGED (err
  * says what is missing) after delivering the rest, or without an

@@ -138,7 +138,7 @@ expect "version" 0 "$pyconv" --version
 
 expect "a file that is not there" 1 "$pyconv" missing.bin --to pstats -f
 expect "a file that is no profile" 1 \
-    "$pyconv" "$vectors/bad-foreign-text.bin" --to pstats -o x.pstats
+    "$pyconv" "$vectors/bad-foreign-text.bin" --from bin -o x.pstats
 is "leaves no output" test ! -e x.pstats
 holds "is told what it is" err "it is text"
 expect "a file cut open" 3 \

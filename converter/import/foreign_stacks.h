@@ -1,0 +1,110 @@
+/*
+ * foreign_stacks.h - stacks with the time that they stand for, as a foreign file has
+ * them, replayed as a profile.
+ *
+ * An import fills it; then it is replayed into a sink any number of times.  A
+ * stack is a node of a tree; an entry is a stack of a thread and what it
+ * stands for: samples, microseconds, or both.
+ *
+ * The samples of an entry are spread over its time, so that the real time of
+ * spec/convert.md 4.1 gives back the entry's microseconds: no two samples are
+ * more than two intervals apart, and the last sample of a thread stands for
+ * one interval.
+ *
+ * Limits     a stack or a sample beyond them is PR_LIMIT: the frames of all
+ *            stacks together 256 for each byte of the file (at least
+ *            16777216), 1000000000 samples.
+ * Ownership  texts are copied.
+ */
+#ifndef CONVERTER_IMPORT_FOREIGN_STACKS_H
+#define CONVERTER_IMPORT_FOREIGN_STACKS_H
+
+#include <pyrec/sink.h>
+#include <stdbool.h>
+
+typedef struct conv_stacks conv_stacks;
+
+/* Facts about the whole file.  All zero but mode: it says nothing. */
+typedef struct conv_stacks_facts {
+    uint64_t interval_us; /* 0: not known, but perhaps from the entries */
+    uint64_t assumed_us;  /* the interval if neither knows it */
+    uint64_t wall_us;     /* clock at time 0, since 1970; 0 not known */
+    pr_mode mode;
+    bool in_time; /* entries of a thread come in the order of time, and all
+                   * threads begin together */
+} conv_stacks_facts;
+
+/* A line of a function; lines as in pr_frame. */
+typedef struct conv_place {
+    pr_text file, function;
+    int32_t line, end_line, column, end_column, first_line;
+} conv_place;
+
+/* A place of that file and function without lines: a synthetic frame. */
+#define CONV_PLACE(file, function)                                            \
+    {                                                                         \
+        (file), (function), PR_NO_LINE, PR_NO_LINE, PR_NO_LINE, PR_NO_LINE, 0 \
+    }
+
+/* A thread: pid, interp and tid are its identity. */
+typedef struct conv_owner {
+    uint64_t pid; /* 0: not known */
+    uint64_t tid;
+    uint32_t interp;
+    pr_text name;    /* empty: not known */
+    pr_text command; /* of the process; empty: not known */
+} conv_owner;
+
+typedef struct conv_entry_value {
+    uint64_t n;  /* samples; 0: from the time */
+    uint64_t us; /* 0: from the samples */
+    uint8_t status;
+} conv_entry_value;
+
+/* kind: the name of the import, static.  PR_NOMEM. */
+pr_code conv_stacks_new(const char *kind, uint64_t file_bytes,
+                        conv_stacks **ret, pr_err *err);
+void conv_stacks_free(conv_stacks *stacks); /* takes NULL */
+
+/* ---- filling: PR_NOMEM or PR_LIMIT ---- */
+
+pr_code conv_stacks_meta(conv_stacks *stacks, const char *key, pr_text value,
+                         pr_err *err);
+pr_code conv_stacks_frame(conv_stacks *stacks, const conv_place *place,
+                          uint32_t *ret, pr_err *err);
+pr_code conv_stacks_thread(conv_stacks *stacks, const conv_owner *owner,
+                           uint32_t *ret, pr_err *err);
+
+/* The stack that is `parent` (0: the empty one) with one frame on it. */
+pr_code conv_stacks_child(conv_stacks *stacks, uint32_t parent, uint32_t frame,
+                          uint32_t *ret, pr_err *err);
+uint32_t conv_stacks_parent(const conv_stacks *stacks, uint32_t node);
+uint32_t conv_stacks_top(const conv_stacks *stacks, uint32_t node); /* frame */
+
+/* An entry without samples and time is left out. */
+pr_code conv_stacks_add(conv_stacks *stacks, uint32_t thread, uint32_t node,
+                        const conv_entry_value *value, pr_err *err);
+/* Time in which the thread was not observed. */
+pr_code conv_stacks_gap(conv_stacks *stacks, uint32_t thread, uint64_t us,
+                        pr_err *err);
+
+/* All is there.  Once, before what follows.  PR_LIMIT. */
+pr_code conv_stacks_finish(conv_stacks *stacks, const conv_stacks_facts *facts,
+                           pr_err *err);
+
+/* ---- reading ---- */
+
+const pr_start *conv_stacks_start(const conv_stacks *stacks);
+uint64_t conv_stacks_samples(const conv_stacks *stacks);
+uint64_t conv_stacks_length_us(const conv_stacks *stacks);
+/* NULL past the end; at least one. */
+const pr_process *conv_stacks_process(const conv_stacks *stacks, size_t i);
+
+/* Samples with from_us <= time < to_us, from start() to stats(), without
+ * finish().  PR_USAGE for a part of the time if entries are not in its
+ * order; the sink's own codes. */
+pr_code conv_stacks_replay(conv_stacks *stacks, uint64_t from_us,
+                           uint64_t to_us, const pr_progress *progress,
+                           pr_sink *sink, uint64_t *ret_samples, pr_err *err);
+
+#endif

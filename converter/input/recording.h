@@ -1,0 +1,33 @@
+/*
+ * recording.h - one input: a profile file, or a file of another profiler.
+ */
+#ifndef CONVERTER_INPUT_RECORDING_H
+#define CONVERTER_INPUT_RECORDING_H
+
+#include <pyrec/reader.h>
+#include <stdbool.h>
+
+typedef struct conv_recording conv_recording;
+
+/* from: the name of an import, "bin" for a profile, NULL: by the content.
+ * Codes of pf_reader_open() and conv_import_open(). */
+pr_code conv_recording_open(const char *path, const char *from,
+                            conv_recording **ret, pr_err *err);
+void conv_recording_free(conv_recording *recording); /* takes NULL */
+
+/* What they return lives as long as the recording. */
+const pr_start *conv_recording_start(const conv_recording *recording);
+const pr_process *conv_recording_process(const conv_recording *recording,
+                                         size_t i); /* NULL past the end */
+uint64_t conv_recording_samples(const conv_recording *recording);
+/* How long it took, as far as the file says. */
+uint64_t conv_recording_length_us(const conv_recording *recording);
+/* Does it ask that a newer version rewrites it? */
+bool conv_recording_is_newer(const conv_recording *recording);
+
+/* As pf_reader_replay(). */
+pr_code conv_recording_replay(conv_recording *recording,
+                              const pf_replay_opts *opts, pr_sink *sink,
+                              uint64_t *ret_samples, pr_err *err);
+
+#endif
