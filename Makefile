@@ -228,6 +228,11 @@ demo: ## record a small program, convert it, ask the database
 	$(SUBMAKE) all
 	sh tests/demo/demo.sh $(B)
 
+.PHONY: picture
+picture: demo ## tests/demo/page.png: the page of the demo, in Chromium
+	sh tests/setup/packages.sh picture
+	sh tests/demo/picture.sh $(B)
+
 check: ## every test that needs no heavy peer
 run-check:
 	$(call tests,sh tests/setup/packages.sh build check && \

@@ -51,18 +51,18 @@ const heading = {
     const count = (name) => side.counts[name] || 0;
     const lost = LOST.reduce((sum, name) => sum + count(name), 0);
     const parts = [];
-    if ("proven" in side.counts) {
-      const proven = count("proven") + count("sleeping") + count("stopped");
-      parts.push(`${text.count(proven)} proven, ${text.count(count("unproven"))} unproven, ${text.count(lost)} lost`);
-    } else {
-      parts.push("the recorder did not say how its samples were taken");
-    }
+    const known = (...names) => names.some((name) => name in side.counts);
+    const proven = count("proven") + count("sleeping") + count("stopped");
+    if (known("proven", "sleeping", "stopped")) parts.push(`${text.count(proven)} proven`);
+    if (known("unproven")) parts.push(`${text.count(count("unproven"))} unproven`);
+    if (known(...LOST)) parts.push(`${text.count(lost)} lost`);
+    if (!parts.length) parts.push("the recorder did not say how its samples were taken");
     const ticks = count("ticks") + count("missed");
     if (ticks) parts.push(`${text.percent(count("missed"), ticks)} % of the ticks missed`);
     if (side.unobserved_us) parts.push(`${text.seconds(side.unobserved_us)} s unobserved`);
     const whole = side.samples + lost || 1;
     const bad = count("missed") > 0.1 * ticks || lost > 0.1 * whole || count("unproven") > 0.1 * whole;
-    return { words: parts.join("; "), bad };
+    return { words: parts.join(", "), bad };
   },
 
   trustOf(parts) {

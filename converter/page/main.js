@@ -149,6 +149,17 @@ class Page {
     this.table = null;
     this.views[selection.view]();
     this.say();
+    this.writeColours();
+  }
+
+  /* The colours of the boxes that are drawn, if they have names. */
+  writeColours() {
+    const names = { class: ["project", "site", "stdlib", "frozen", "special"], state: STATES,
+      change: ["worse", "better", "new", "gone", "same"] }[this.selection.colour];
+    const used = new Set(this.flames.flatMap((flame) => flame.boxes.map((box) => flame.colourOf(box.group))));
+    const shown = (names || []).filter((name) => used.has(this.colours.named(name)));
+    document.getElementById("colours").replaceChildren(...shown.map((name) =>
+      swatch(name, MARKS[name] ? `${MARKS[name]} ${name}` : name === "same" ? "within the noise" : name)));
   }
 
   say() {

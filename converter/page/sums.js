@@ -8,9 +8,14 @@ class Sums {
     this.calls = calls;
     this.side = side;
     this.wanted = new Uint8Array(256).map((_, s) => Number(passes[selection.state](s)));
+    const all = new Uint8Array(256).fill(1);
     this.ranges = profile.threads
       .filter((thread, index) => thread.side === side && selection.hasThread(index))
-      .map((thread) => profile.cellsOf(thread, selection.first, selection.end));
+      .map((thread) => ({
+        range: profile.cellsOf(thread, selection.first, selection.end),
+        /* a thread may be known as a main one without the bit of a status */
+        passing: selection.state === "main" && thread.main ? all : this.wanted,
+      }));
     this.addCells();
     this.addCalls();
     this.exact = selection.isAll && !profile.isDiff ? profile.facts.total_us : undefined;
@@ -18,12 +23,11 @@ class Sums {
 
   addCells() {
     const { status, node, n, us } = this.profile.cell;
-    const { wanted } = this;
     const nodeUs = this.nodeUs = new Float64Array(this.profile.n);
     const nodeN = this.nodeN = new Float64Array(this.profile.n);
-    for (const [from, to] of this.ranges)
+    for (const { range: [from, to], passing } of this.ranges)
       for (let i = from; i < to; i++) {
-        if (!wanted[status[i]]) continue;
+        if (!passing[status[i]]) continue;
         nodeUs[node[i]] += us[i];
         nodeN[node[i]] += n[i];
       }
@@ -59,9 +63,9 @@ class Sums {
     const { of, n, parent } = this.calls;
     const { status, node, us } = this.profile.cell;
     const self = STATES.map(() => new Float64Array(n));
-    for (const [from, to] of this.ranges)
+    for (const { range: [from, to], passing } of this.ranges)
       for (let i = from; i < to; i++)
-        if (this.wanted[status[i]]) self[stateOf(status[i])][of[node[i]]] += us[i];
+        if (passing[status[i]]) self[stateOf(status[i])][of[node[i]]] += us[i];
     return { self, below: self.map((values) => addUp(values, parent)) };
   }
 

@@ -316,8 +316,10 @@ function swatch(colour, name) {
   return text.element("span", {}, square, name);
 }
 
-/* 1, 2 or 5 times a power of ten, at least `least`. */
+/* Steps of an axis that people read: 1, 2 or 5 times a power of ten, from a
+ * minute on whole minutes, at least `least` seconds. */
 function niceStep(least) {
+  if (least > 50) return [60, 120, 300, 600, 1200, 1800, 3600].find((s) => s >= least) || 3600 * niceStep(least / 3600);
   const power = 10 ** Math.floor(Math.log10(least || 1));
   return power * [1, 2, 5, 10].find((m) => m * power >= least);
 }
@@ -326,5 +328,5 @@ function shortTime(seconds) {
   const s = Number(seconds.toPrecision(4));
   if (s < 60) return s + " s";
   const minutes = Math.floor(s / 60), rest = Math.round(s % 60);
-  return `${minutes} min ${rest} s`;
+  return rest ? `${minutes} min ${rest} s` : minutes + " min";
 }

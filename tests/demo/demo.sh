@@ -27,7 +27,8 @@ run() {
 rm -rf "$out"
 run mkdir -p "$out"
 run "$build/pyrec" -f -o "$out/run.bin" -- "$python" "$shop"
-for to in html collapsed speedscope pstats sqlite; do
+run "$build/pyconv" -f "$out/run.bin" --to html --source "$(dirname "$0")"
+for to in collapsed speedscope pstats sqlite; do
     run "$build/pyconv" -f "$out/run.bin" --to "$to"
 done
 run "$build/pyquery" "$out/run.db" "top 10 by self"

@@ -1,5 +1,5 @@
-"""A browser for the page of `--to html`: Chromium by playwright-core, which npm
-installs once into $PYREC_CACHE."""
+"""Browsers for the page of `--to html`: Chromium by playwright-core, Firefox by
+puppeteer-core.  npm installs them once into $PYREC_CACHE."""
 
 import json
 import os
@@ -10,33 +10,40 @@ from live import expect
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
                      os.path.expanduser("~/.cache/pyrec"), "npm-page")
-PACKAGES = ["playwright-core@1.65.1"]
+PACKAGES = {"playwright-core": "1.65.1", "puppeteer-core": "24.43.1"}
+
+
+def install():
+    """The packages that are missing."""
+    if not all(os.path.isdir(os.path.join(CACHE, "node_modules", name))
+               for name in PACKAGES):
+        live.succeed("npm", "install", "--no-audit", "--no-fund", "--silent",
+                     "--ignore-scripts", "--prefix", CACHE,
+                     *("%s@%s" % item for item in PACKAGES.items()))
 
 
 def node(script, *arguments):
-    """What a script that drives a browser prints, which is JSON."""
-    if not os.path.isdir(os.path.join(CACHE, "node_modules", "playwright-core")):
-        live.succeed("npm", "install", "--no-audit", "--no-fund", "--silent",
-                     "--ignore-scripts", "--prefix", CACHE, *PACKAGES)
+    """The JSON that a script prints which drives a browser."""
+    install()
     environment = dict(os.environ,
                        NODE_PATH=os.path.join(CACHE, "node_modules"))
     return json.loads(live.succeed("node", script, *arguments,
                                    env=environment).stdout)
 
 
-def drive_all(page, *steps):
+def drive_all(page, *steps, script="page.js"):
     """Results of all steps, errors that the page logs, addresses it asks for."""
     with open("steps.json", "w", encoding="utf-8") as file:
         json.dump(steps, file)
-    return node(os.path.join(HERE, "page.js"), os.path.abspath(page),
+    return node(os.path.join(HERE, script), os.path.abspath(page),
                 "steps.json")
 
 
-def drive(page, *steps):
+def drive(page, *steps, script="page.js"):
     """The results of the steps that have one, in order."""
-    answer = drive_all(page, *steps)
+    answer = drive_all(page, *steps, script=script)
     expect(not answer["errors"], "the page logs errors: %s", answer["errors"])
     expect(not answer["requests"], "the page asks for %s", answer["requests"])
-    with_result = {"read", "rows", "value", "save"}
+    with_result = {"read", "rows", "value", "save", "names"}
     return [result for result, step in zip(answer["results"], steps)
             if step[0] in with_result]

@@ -12,8 +12,8 @@ const ready = (page) => page.waitForFunction(() => document.body.dataset.ready =
 /* The point of the time line at a share of its range. */
 async function pointOf(page, share) {
   const box = await page.locator("#lanes").boundingBox();
-  const label = await page.evaluate(() => window.page.timeline.label);
-  return [box.x + label + share * (box.width - label), box.y + box.height / 2];
+  const { label, room } = await page.evaluate(() => ({ label: window.page.timeline.label, room: window.page.timeline.room }));
+  return [box.x + label + share * room, box.y + box.height / 2];
 }
 
 const steps = {
@@ -28,6 +28,19 @@ const steps = {
   unfold: async (page) => {
     for (let folds; (folds = page.locator("tr.fold button")), await folds.count();) await folds.first().click();
   },
+  media: (page, media) => page.emulateMedia({ media }),
+  wheel: async (page, down) => {
+    const was = await page.evaluate(() => window.page.timeline.scroll);
+    await page.mouse.move(...await pointOf(page, 0.5));
+    await page.mouse.wheel(0, down);
+    await page.waitForFunction((was) => window.page.timeline.scroll !== was, was);
+  },
+  label: async (page, row) => {
+    const box = await page.locator("#lanes").boundingBox();
+    const top = await page.evaluate((row) => window.page.timeline.events + (row + 0.5) * LANE, row);
+    await page.mouse.click(box.x + 12, box.y + top);
+  },
+  names: (page) => page.locator("body").ariaSnapshot(),
   click: (page, selector) => page.locator(selector).click(),
   key: (page, key) => page.keyboard.press(key),
   focus: (page, selector) => page.locator(selector).focus(),

@@ -207,6 +207,60 @@ def keys_mouse_and_search_reach_all_views():
            sums[name])
 
 
+# fragment of the page's address, clauses of the query
+SELECTIONS = [("", ""), ("&state=gil", "where gil"),
+              ("&state=idle", "where idle"), ("&state=main", "where main"),
+              ("&class=project", "only project"),
+              ("&class=stdlib&state=gil", "where gil only stdlib")]
+
+
+@live.once
+def the_page_and_pyquery_give_the_same_numbers():
+    record("states.py")
+    for fragment, clauses in SELECTIONS:
+        rows, words, trust = drive(
+            "run.html", ("open", "#view=functions" + fragment), ("rows", 0),
+            ("read", "#selected"), ("read", "#trust"))
+        answer = ask("top 10000 by self " + clauses)
+        ours = sorted((name, int(n), round(float(own) * 1e3),
+                       round(float(total) * 1e3), place)
+                      for name, own, _, total, _, n, place in rows)
+        theirs = sorted(
+            (row["function"], row["self_samples"], round(row["self_s"] * 1e3),
+             round(row["total_s"] * 1e3), place_of(row))
+            for row in answer["rows"])
+        expect(len(ours) == len(theirs) and all(
+            a[:2] == b[:2] and abs(a[2] - b[2]) < 2 and abs(a[3] - b[3]) < 2 and
+            a[4] == b[4] for a, b in zip(ours, theirs)),
+               "%s: page %s, pyquery %s", clauses, ours, theirs)
+        us, samples = selected(words)
+        expect(samples == answer["samples"] and
+               near(us, answer["seconds"] * 1e6), "%s: page %s, pyquery %s",
+               clauses, words, answer["samples"])
+        check_trust(trust, answer["quality"])
+
+
+def ask(query):
+    answer = json.loads(live.succeed(live.PYQUERY, "run.db", query,
+                                     "--json").stdout)
+    return dict(answer, rows=[dict(zip(answer["columns"], row))
+                              for row in answer["rows"]])
+
+
+def place_of(row):
+    return row["file"] + (":%d" % row["line"] if row["line"] else "")
+
+
+def check_trust(words, quality):
+    """Each fact that pyquery has about the recording is in the page's head."""
+    for name in "proven", "unproven", "lost":
+        if quality[name] is not None:
+            expect("%s %s" % (format(quality[name], ","), name) in words,
+                   "%s is not in %s", quality, words)
+    expect("%.3f s unobserved" % quality["unobserved_s"] in words or
+           not quality["unobserved_s"], "%s is not in %s", quality, words)
+
+
 @live.once
 def pictures_and_tables_are_saved_whole():
     record("calls.py", "tree")
@@ -234,6 +288,157 @@ def the_page_fits_every_screen_by_day_and_by_night():
         "getComputedStyle(document.body).backgroundColor"))
     expect(results[:4] == [True] * 4, "widths: %s", results)
     expect(results[4] == "rgb(22, 24, 28)", "dark: %s", results[4])
+
+
+def made_threads(path, n, busy, seconds):
+    """n threads of one process, of which the first `busy` ones run now and
+    then."""
+    profile = profiles.Maker(random.Random(3), [
+        b"/srv/app.py", b"main", b"work", b"wait"], 0, 0).profile
+    profile.start["interval_us"] = 10000
+    profile.frames = [(0, 1 + i, 10 * i + 5, 10 * i + 5, 0, 1, 10 * i + 4, 255)
+                      for i in range(3)]
+    for number in range(n):
+        thread = profile.threads[(1000 + number, 0)] = profiles.Thread(
+            int(number == 0), b"worker-%d" % number)
+        for second in range(number, seconds, 97):
+            runs_now = number < busy and second % 2
+            thread.add((1 if runs_now else 2, 0), [
+                (second * 1000000 + 10000 * i, 3 if runs_now else 0)
+                for i in range(5)])
+    harness.feed(profile, path)
+
+
+@live.once
+def an_hour_of_two_hundred_threads_folds_and_scrolls():
+    made_threads("run.bin", 200, 30, 3600)
+    convert("run.bin")
+    lanes = "page.timeline.lanes.map((lane) => lane.name)"
+    folded, scrolled, below, unfolded, again, words, thread, wide = drive(
+        "run.html", ("open", ""), ("value", lanes), ("wheel", 100),
+        ("value", "page.timeline.scroll"), ("focus", "#lanes"),
+        *[("key", "ArrowDown")] * 40, ("value", "page.timeline.scroll"),
+        ("label", 15), ("value", lanes), ("key", "f"), ("value", lanes),
+        ("key", "ArrowUp"), ("label", 0), ("read", "#selected"),
+        ("value", "page.selection.thread"),
+        ("value", "document.documentElement.scrollWidth <= innerWidth"))
+    expect(len(folded) == 31 and folded[30] == "170 idle threads" == again[30],
+           "folded: %s", folded)
+    expect(scrolled == 1 and below == 31 - 16, "scroll: %d, %d", scrolled,
+           below)
+    expect(len(unfolded) == 200 and len(again) == 31 and wide, "lanes")
+    tid = 1000 + thread
+    expect(selected(words)[1] == sum(
+        r[1] for r in runs("thread.tid = %d" % tid)) and tid < 1030,
+           "thread %d: %s", tid, words)
+
+
+@live.once
+def processes_are_groups_of_lanes():
+    harness.feed(profiles.processes(random.Random(5)), "run.bin")
+    convert("run.bin")
+    lanes, words, process, rows = drive(
+        "run.html", ("open", "#view=functions"),
+        ("value", "page.timeline.lanes.map((lane) => [lane.isProcess, lane.name])"),
+        ("label", 3), ("read", "#selected"), ("value", "page.selection.process"),
+        ("rows", 0))
+    expect([bool(lane[0]) for lane in lanes] == 3 * [True, False, False],
+           "lanes: %s", lanes)
+    database = sqlite3.connect("run.db")
+    samples = [n for n, in database.execute(
+        "SELECT sum(n) FROM run JOIN thread ON thread.id = thread_id"
+        " GROUP BY process_id ORDER BY process_id")]
+    expect(process == 1 and selected(words)[1] == samples[1], "%s is not %s",
+           words, samples)
+    expect(rows, "the process has no functions")
+
+
+@live.once
+def colours_show_the_state_in_which_most_time_lies():
+    record("states.py")
+    states, drawn = drive(
+        "run.html", ("open", "#colour=state&view=inverted"),
+        ("value", STATES), ("value",
+         "page.flames[0].boxes.slice(1).every((box) => page.flames[0]"
+         ".colourOf(box.group) === page.colours.named(page.flames[0].tree"
+         ".stateOf(box.group)) || box.group.narrow)"))
+    most = collections.defaultdict(collections.Counter)
+    database = sqlite3.connect("run.db")
+    for function, status, us in database.execute(
+            "SELECT qualname, status, run.weight_us FROM run JOIN node"
+            " ON node.id = node_id JOIN function"
+            " ON function.id = function_id"):
+        most[function]["gil" if status & 1 else "waiting" if status & 8
+                       else "unknown" if status & 4
+                       else "cpu" if status & 2 else "idle"] += us
+    for name, state in states:
+        ordered = most[name].most_common(2)
+        tie = len(ordered) > 1 and ordered[0][1] == ordered[1][1]
+        expect(tie or state == ordered[0][0], "%s: %s, database %s", name,
+               state, ordered)
+    expect(states and drawn, "boxes: %s", states)
+
+
+# Name and state of the boxes below the root.
+STATES = """(() => {
+  const flame = page.flames[0];
+  return flame.tree.children(flame.tree.root).map((group) =>
+    [flame.profile.functions[group.func].name, flame.tree.stateOf(group)]);
+})()"""
+
+
+@live.once
+def keys_reach_all_that_the_mouse_reaches_and_all_has_a_name():
+    record("plain.py")
+    focusable = ("[...document.querySelectorAll('button, select, input, canvas')]"
+                 ".filter((element) => element.offsetParent).length")
+    walk = [step for _ in range(20) for step in (
+        ("key", "Tab"), ("value", "document.activeElement.id ||"
+                                  " document.activeElement.textContent"))]
+    names, count, *reached = drive("run.html", ("open", ""), ("names", 0),
+                                   ("value", focusable), *walk)
+    for name in ('tab "flame"', 'tab "source"', 'searchbox "Search functions',
+                 'combobox "state"', 'combobox "thread"', 'combobox "colour"',
+                 'button "Show all"', 'button "Export"',
+                 'application "Time line', 'application "Flame graph'):
+        expect(name in names, "%s has no name: %s", name, names)
+    at = reached.index("lanes")
+    first_round = reached[at:at + count]
+    expect(len(set(first_round)) == count, "%d of %d are reached: %s",
+           len(set(first_round)), count, reached)
+
+
+@live.once
+def a_printed_page_has_the_picture_and_not_the_controls():
+    record("plain.py")
+    shown = ("['#controls', 'footer', '#lanes', '#view canvas', '#facts'].map("
+             "(name) => document.querySelector(name).offsetParent !== null)")
+    before, printed = drive("run.html", ("open", ""), ("value", shown),
+                            ("media", "print"), ("value", shown))
+    expect(before == [True] * 5, "on a screen: %s", before)
+    expect(printed == [False, False, True, True, True], "printed: %s", printed)
+
+
+@live.once
+def firefox_shows_the_same():
+    if not os.path.exists("/usr/bin/firefox-esr"):
+        raise live.Skip("no firefox-esr here")
+    record("names.py")
+    steps = (("open", ""), ("read", "#facts"), ("read", "#trust"),
+             ("drag", (0, 0.4)),
+             ("value", "!page.selection.isWholeTime && page.selection.first"),
+             ("open", "#view=functions&first=50&end=400"),
+             ("read", "#selected"), ("rows", 0), ("key", "Escape"),
+             ("type", ("#search", "call")), ("read", "#selected"),
+             ("resize", (320, 600)),
+             ("value", "document.documentElement.scrollWidth <= innerWidth"),
+             ("resize", (1200, 800)), ("focus", "#lanes"), ("key", "1"),
+             ("value", "page.flames[0].boxes.length"),
+             ("value", "location.hash"))
+    firefox = drive("run.html", *steps, script="firefox.js")
+    chromium = drive("run.html", *steps)
+    for a, b in zip(firefox, chromium):
+        expect(a == b, "Firefox %s, Chromium %s", a, b)
 
 
 @live.once

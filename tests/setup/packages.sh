@@ -16,7 +16,8 @@ check='python3:python3 libcmocka-dev:cmocka.h zstd:zstd dpkg:dpkg-deb
        util-linux:unshare sqlite3:sqlite3 bubblewrap:bwrap scdoc:scdoc git:git
        pkg-config:pkg-config tmux:tmux
        debian-archive-keyring:/usr/share/keyrings/debian-archive-keyring.gpg'
-peers='nodejs:node npm:npm chromium:chromium xz-utils:xz
+picture='chromium:chromium'
+peers='nodejs:node npm:npm chromium:chromium firefox-esr:firefox-esr xz-utils:xz
        gcc-s390x-linux-gnu:s390x-linux-gnu-gcc qemu-user:qemu-s390x
        libc6-dev-s390x-cross:/usr/s390x-linux-gnu/include/stdio.h
        dpkg-dev:dpkg-source golang-go:go valgrind:callgrind_annotate
@@ -47,6 +48,7 @@ for group in "$@"; do
     build) wanted="$wanted $build" ;;
     demo) wanted="$wanted $demo" ;;
     check) wanted="$wanted $check" ;;
+    picture) wanted="$wanted $picture" ;;
     peers) wanted="$wanted $peers" ;;
     machines) wanted="$wanted $machines" ;;
     long) wanted="$wanted $long" ;;
