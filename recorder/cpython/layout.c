@@ -203,6 +203,54 @@ rec_offsets_complete_common(rec_layout *l)
     l->attributes.dict_before = l->free_threaded ? 8 : 24;
 }
 
+/* offsetof() over the headers that offsets_3_11.c names, of 3.11.2, 3.11.7 and
+ * 3.12.1. */
+void
+rec_offsets_complete_unpublished(rec_layout *l)
+{
+    l->runtime.interpreters_head = 40;
+    l->interp.next = 0;
+    l->gil.holder = 8;
+    l->gil.locked = 16;
+    l->gil.switch_number = 24;
+    l->tstate.prev = 0;
+    l->tstate.next = 8;
+    l->tstate.interp = 16;
+    l->tstate.cframe = 56;
+    l->tstate.current_exception = 96; /* curexc_type */
+    l->exc.exc_value = 0;
+    l->exc.previous_item = 8;
+    l->exc.may_be_none = true;
+    l->frame.size = 80;
+    l->frame.instr_ptr = 56; /* prev_instr */
+    l->frame.localsplus = 72;
+    l->frame.owner_thread = 0;
+    l->frame.owner_generator = 1;
+    l->code.filename = 112;
+    l->code.qualname = 128;
+    l->code.linetable = 136;
+    l->code.n_units = 16;
+    l->object.size = 16;
+    l->object.ob_type = 8;
+    l->object.type_name = 24;
+    l->object.type_flags = 168;
+    l->object.type_basicsize = 32;
+    l->object.type_dictoffset = 288;
+    l->object.unicode_state = 32;
+    l->object.unicode_length = 16;
+    l->object.unicode_kind_shift = 2;
+    l->object.unicode_compact_bit = 5;
+    l->object.unicode_ascii_bit = 6;
+    l->object.bytes_size = 16;
+    l->object.bytes_data = 32;
+    l->object.long_digit = 24;
+    l->object.dict_keys = 32;
+    l->object.dict_values = 40;
+    l->object.module_dict = 16;
+    l->keys.values = 0;
+    l->attributes.dict_before = 24;
+}
+
 /* Include/cpython/pystate.h _PyStackChunk and Include/internal/pycore_dict.h
  * struct _dictkeysobject: the same in 3.11 to 3.15. */
 static void

@@ -134,4 +134,7 @@ REC_VERSIONS(REC_DECLARE)
  * that of a published neighbour, and values. */
 void rec_offsets_complete_common(rec_layout *l);
 
+/* Common to 3.11 and 3.12, which publish no table. */
+void rec_offsets_complete_unpublished(rec_layout *l);
+
 #endif

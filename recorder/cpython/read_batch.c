@@ -37,7 +37,7 @@ rec_batch_release(rec_batch *w)
 void
 rec_batch_reset(rec_batch *w)
 {
-    w->n = w->n_read = w->used = w->hint = 0;
+    w->n = w->n_read = w->used = w->hint[0] = w->hint[1] = 0;
     w->calls = 0;
 }
 
@@ -125,23 +125,33 @@ bytes_in(const rec_batch *w, size_t i, uint64_t address, size_t len)
     return w->bytes + p->at + from;
 }
 
+/* Piece i, after hint k or in its place, becomes the first hint. */
+static const uint8_t *
+found_in(rec_batch *w, size_t i, size_t k, const uint8_t *p)
+{
+    if (k == 1)
+        w->hint[1] = w->hint[0];
+    w->hint[0] = i;
+    return p;
+}
+
 const uint8_t *
 rec_batch_find(rec_batch *w, uint64_t address, size_t len)
 {
-    /* the same piece again, or the next one of a list */
-    for (size_t i = w->hint; i < w->n && i < w->hint + 2; i++) {
-        const uint8_t *p = bytes_in(w, i, address, len);
-        if (p) {
-            w->hint = i;
-            return p;
+    /* the same piece again, or the next one of a list, or of another list that
+     * takes turns with it */
+    for (size_t k = 0; k < 2; k++) {
+        size_t from = w->hint[k];
+        for (size_t i = from; i < w->n && i < from + 2; i++) {
+            const uint8_t *p = bytes_in(w, i, address, len);
+            if (p)
+                return found_in(w, i, k, p);
         }
     }
     for (size_t i = w->n; i-- > 0;) { /* the last read is right */
         const uint8_t *p = bytes_in(w, i, address, len);
-        if (p) {
-            w->hint = i;
-            return p;
-        }
+        if (p)
+            return found_in(w, i, 1, p);
     }
     return NULL;
 }

@@ -26,7 +26,8 @@ typedef struct rec_batch {
     size_t n_read; /* pieces before this one have been asked for */
     uint8_t *bytes;
     size_t used, cap_bytes;
-    size_t hint;    /* where rec_batch_find() found its last bytes */
+    size_t hint[2]; /* where rec_batch_find() found its last bytes, and those
+                     * before from another piece */
     uint32_t calls; /* system calls since the reset */
     struct iovec *local, *remote;
     /* since the batch was made */
