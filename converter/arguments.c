@@ -4,10 +4,10 @@
 #include "converter/arguments.h"
 
 #include <base/duration.h>
+#include <base/usage.h>
 #include <pyrec/version.h>
 
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -413,17 +413,9 @@ fill_tables(getopt_tables *tables)
     tables->shorts[n++] = 'V';
 }
 
-static pr_code fail_usage(pr_err *, const char *, ...)
-    __attribute__((format(printf, 2, 3)));
-
 static pr_code
-fail_usage(pr_err *err, const char *format, ...)
+fail_usage(pr_err *err, const char *what)
 {
-    char what[160];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
     PR_FAIL(err, PR_USAGE, "%s", what);
     pr_err_hint(err, "try 'pyconv --help'");
     return PR_USAGE;
@@ -434,8 +426,7 @@ take_row(arguments *args, const row *r, const char *value, pr_err *err)
 {
     if (r->take(args, value))
         return PR_OK;
-    PR_FAIL(err, PR_USAGE, "'%s' is wrong for --%s %s", value, r->name,
-            r->argument);
+    pr_usage_value(r->name, value, err);
     pr_err_hint(err, "--%s: %s", r->name, r->help);
     return PR_USAGE;
 }
@@ -462,10 +453,8 @@ take_option(arguments *args, int option, pr_err *err)
         puts("pyconv " PYREC_VERSION);
         return PR_END;
     case '?':
-        return fail_usage(err, "unknown option '%s'", args->argv[optind - 1]);
     case ':':
-        return fail_usage(err, "option '%s' needs a value",
-                          args->argv[optind - 1]);
+        return pr_usage_option("pyconv", option, args->argv[optind - 1], err);
     default:
         return take_row(args, &rows[row_of(option)], optarg, err);
     }

@@ -5,6 +5,7 @@
 
 #include "query/verbs.h"
 
+#include <base/usage.h>
 #include <getopt.h>
 #include <pyrec/error.h>
 #include <pyrec/version.h>
@@ -96,12 +97,7 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
             puts("pyquery " PYREC_VERSION);
             return PR_END;
         default:
-            PR_FAIL(err, PR_USAGE,
-                    o == ':' ? "option '%s' needs a value"
-                             : "there is no option '%s'",
-                    argv[optind - 1]);
-            pr_err_hint(err, "'pyquery --help' lists the options");
-            return PR_USAGE;
+            return pr_usage_option("pyquery", o, argv[optind - 1], err);
         }
     return PR_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <base/duration.h>
 #include <base/rate.h>
+#include <base/usage.h>
 #include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
@@ -125,7 +126,7 @@ parse_word(const char *option, const char *text, const word *words, int *ret,
         strncat(all, all[0] ? ", " : "", sizeof all - strlen(all) - 1);
         strncat(all, w->name, sizeof all - strlen(all) - 1);
     }
-    PR_FAIL(err, PR_USAGE, "--%s '%s' is not known", option, text);
+    pr_usage_value(option, text, err);
     pr_err_hint(err, "one of %s", all);
     return PR_USAGE;
 }
@@ -596,14 +597,8 @@ check_complete(const rec_options *o, pr_err *err)
 static pr_code
 take_option(rec_options *o, int option, char **argv, pr_err *err)
 {
-    if (option == '?' || option == ':') {
-        PR_FAIL(err, PR_USAGE,
-                option == ':' ? "option '%s' needs a value"
-                              : "unknown option '%s'",
-                argv[optind - 1]);
-        pr_err_hint(err, "try 'pyrec --help'");
-        return PR_USAGE;
-    }
+    if (option == '?' || option == ':')
+        return pr_usage_option("pyrec", option, argv[optind - 1], err);
     if (optarg)
         return take_value(o, option, optarg, err);
     if (!take_flag(o, option) && !take_action(o, option))
