@@ -4,10 +4,12 @@
 #include "recorder/output_name.h"
 
 #include "recorder/linux/procfs.h"
+#include <base/create.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,9 +165,9 @@ is_profile(int folder, const char *name)
 static pr_code
 exists(const char *folder, const char *name, pr_err *err)
 {
-    PR_FAIL(err, PR_EXISTS, "'%s%s' exists", folder, name);
-    pr_err_hint(err, "choose another name or replace it with --force");
-    return PR_EXISTS;
+    char path[PATH_MAX + NAME_MAX];
+    snprintf(path, sizeof path, "%s%s", folder, name);
+    return pr_refuse_existing(path, err);
 }
 
 static pr_code

@@ -154,14 +154,6 @@ open_file(conv_outfile *out, bool whole, pr_err *err)
     return PR_OK;
 }
 
-static pr_code
-refuse_existing(const char *path, pr_err *err)
-{
-    PR_FAIL(err, PR_EXISTS, "'%s' exists", path);
-    pr_err_hint(err, "-f replaces it");
-    return PR_EXISTS;
-}
-
 pr_code
 conv_out_open(const char *path, bool force, bool whole, unsigned mode,
               const conv_unfinished *unfinished, conv_outfile **ret,
@@ -169,7 +161,7 @@ conv_out_open(const char *path, bool force, bool whole, unsigned mode,
 {
     target_kind kind = kind_of(path);
     if (kind == TARGET_FILE && !force)
-        return refuse_existing(path, err);
+        return pr_refuse_existing(path, err);
     if (kind == TARGET_STREAM && whole) {
         PR_FAIL(err, PR_USAGE, "this output must be a regular file, not '%s'",
                 path);
@@ -209,17 +201,8 @@ conv_out_path(const conv_outfile *out)
 static void
 write_all(conv_outfile *out, const char *bytes, size_t len)
 {
-    while (len && !out->failed) {
-        ssize_t n = write(out->fd, bytes, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            out->failed = errno;
-            return;
-        }
-        bytes += n;
-        len -= (size_t)n;
-    }
+    if (!out->failed)
+        out->failed = pr_write_whole(out->fd, bytes, len);
 }
 
 /* Bytes of a compressed output. */
@@ -294,7 +277,7 @@ take_name(conv_outfile *out, pr_err *err)
 {
     int sys = rename_temporary(out);
     if (sys == EEXIST)
-        return refuse_existing(out->path, err);
+        return pr_refuse_existing(out->path, err);
     if (sys != 0)
         return pr_fail_to_create(out->path, sys, err);
     free(out->temporary);
@@ -307,8 +290,7 @@ fail_to_write(const conv_outfile *out, pr_err *err)
 {
     int sys = out->failed;
     PR_FAIL_SYS(err, PR_IO, sys, "cannot write '%s'", out->path);
-    if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
-        pr_err_hint(err, "make room, or write to another file system");
+    pr_hint_room(sys, err);
     return PR_IO;
 }
 

@@ -44,11 +44,8 @@ make_way(const char *path, bool force, pr_err *err)
                          "ends: write it to a file, then convert that");
         return PR_USAGE;
     }
-    if (!force) {
-        PR_FAIL(err, PR_EXISTS, "'%s' exists", path);
-        pr_err_hint(err, "choose another name or replace it with --force");
-        return PR_EXISTS;
-    }
+    if (!force)
+        return pr_refuse_existing(path, err);
     if (unlink(path) != 0)
         return PR_FAIL_SYS(err, PR_IO, errno, "cannot replace '%s'", path);
     return PR_OK;
@@ -131,23 +128,16 @@ write_failed(pf_output *out, int sys, pr_err *err)
                 "cannot write '%s' after its first %" PRIu64
                 " bytes, which are whole",
                 out->path, out->size);
-    if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
-        pr_err_hint(err, "make room, or write to another file system");
+    pr_hint_room(sys, err);
     return PR_IO;
 }
 
 pr_code
 pf_output_append(pf_output *out, const void *bytes, size_t n, pr_err *err)
 {
-    const char *p = bytes;
-    for (size_t done = 0; done < n;) {
-        ssize_t got = write(out->fd, p + done, n - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return write_failed(out, got < 0 ? errno : ENOSPC, err);
-        done += (size_t)got;
-    }
+    int sys = pr_write_whole(out->fd, bytes, n);
+    if (sys != 0)
+        return write_failed(out, sys, err);
     if (out->sync && fdatasync(out->fd) != 0)
         return write_failed(out, errno, err);
     out->size += n;

@@ -1,9 +1,10 @@
 /*
- * create.c - the hint when a file cannot be made.
+ * create.c - whole writes, and the hints when they fail.
  */
 #include <base/create.h>
 
 #include <errno.h>
+#include <unistd.h>
 
 pr_code
 pr_fail_to_create(const char *path, int sys, pr_err *err)
@@ -12,4 +13,34 @@ pr_fail_to_create(const char *path, int sys, pr_err *err)
     if (sys == ENOENT)
         pr_err_hint(err, "does its folder exist?");
     return PR_IO;
+}
+
+pr_code
+pr_refuse_existing(const char *path, pr_err *err)
+{
+    PR_FAIL(err, PR_EXISTS, "'%s' exists", path);
+    pr_err_hint(err, "choose another name or replace it with --force");
+    return PR_EXISTS;
+}
+
+void
+pr_hint_room(int sys, pr_err *err)
+{
+    if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
+        pr_err_hint(err, "make room, or write to another file system");
+}
+
+int
+pr_write_whole(int fd, const void *bytes, size_t n)
+{
+    const char *at = bytes;
+    for (size_t done = 0; done < n;) {
+        ssize_t got = write(fd, at + done, n - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? errno : ENOSPC;
+        done += (size_t)got;
+    }
+    return 0;
 }

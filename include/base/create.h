@@ -1,10 +1,20 @@
 /*
- * create.h - making the files that a user names.
+ * create.h - making and filling the files that a user names.
  */
 #ifndef BASE_CREATE_H
 #define BASE_CREATE_H
 
 #include <pyrec/error.h>
+#include <stddef.h>
+
+/* PR_EXISTS: the name is taken and no option replaces it. */
+pr_code pr_refuse_existing(const char *path, pr_err *err);
+
+/* The hint at a file system without room, if the errno `sys` is one of that. */
+void pr_hint_room(int sys, pr_err *err);
+
+/* Write all bytes, whatever part of them one write() takes.  0 or an errno. */
+int pr_write_whole(int fd, const void *bytes, size_t n);
 
 /* PR_IO: a file cannot be created, with the errno `sys` and what may help. */
 pr_code pr_fail_to_create(const char *path, int sys, pr_err *err);
