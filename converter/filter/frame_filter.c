@@ -30,10 +30,9 @@ typedef struct frame_filter {
     const conv_filters *filters;
     bool hide_internal;
     conv_filtered *filtered;
-    pr_strings strings;
-    pr_list string_of; /* [id in front] of `strings` */
-    uint8_t *matched;  /* [filters->hide.n] */
-    uint8_t *hidden;   /* [n_frames] */
+    conv_called_names names;
+    uint8_t *matched; /* [filters->hide.n] */
+    uint8_t *hidden;  /* [n_frames] */
     size_t n_frames, cap_frames;
     bool any; /* a frame is hidden */
     thread_stack *threads;
@@ -76,10 +75,7 @@ static pr_code
 hide_string(pr_sink *sink, const char *bytes, size_t len, pr_err *err)
 {
     frame_filter *f = filter_of(sink);
-    uint32_t id;
-    pr_code rc = pr_strings_add(&f->strings, bytes, len, &id, err);
-    if (rc == PR_OK)
-        rc = pr_list_add(&f->string_of, id, err);
+    pr_code rc = conv_called_names_add(&f->names, bytes, len, err);
     return rc == PR_OK ? PR_SINK_CALL(sink->next, string, bytes, len, err) : rc;
 }
 
@@ -87,14 +83,12 @@ static pr_code
 hide_frame(pr_sink *sink, const pr_frame *frame, pr_err *err)
 {
     frame_filter *f = filter_of(sink);
-    const pr_list *map = &f->string_of;
-    if (frame->file >= map->n || frame->func >= map->n)
-        return PR_FAIL(err, PR_INTERNAL, "a frame has a name without bytes");
+    conv_called called;
+    pr_code rc = conv_called_names_get(&f->names, frame, &called, err);
+    if (rc != PR_OK)
+        return rc;
     if (!pr_grow(&f->hidden, &f->cap_frames, f->n_frames + 1, 1))
         return pr_no_memory(err);
-    const conv_called called = {
-        pr_strings_get(&f->strings, map->at[frame->file]),
-        pr_strings_get(&f->strings, map->at[frame->func]), frame->first_line};
     bool hidden = is_hidden(f, &called);
     f->hidden[f->n_frames++] = hidden;
     f->any = f->any || hidden;
@@ -177,8 +171,7 @@ end_filter(pr_sink *sink)
     free(f->threads);
     free(f->hidden);
     free(f->matched);
-    pr_strings_release(&f->strings);
-    pr_list_release(&f->string_of);
+    conv_called_names_release(&f->names);
     pr_list_release(&f->push);
     free(f);
     return next;

@@ -9,6 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+pr_code
+conv_called_names_add(conv_called_names *names, const char *bytes, size_t len,
+                      pr_err *err)
+{
+    uint32_t id;
+    pr_code rc = pr_strings_add(&names->strings, bytes, len, &id, err);
+    return rc == PR_OK ? pr_list_add(&names->string_of, id, err) : rc;
+}
+
+pr_code
+conv_called_names_get(const conv_called_names *names, const pr_frame *frame,
+                      conv_called *ret, pr_err *err)
+{
+    const pr_list *map = &names->string_of;
+    if (frame->file >= map->n || frame->func >= map->n)
+        return PR_FAIL(err, PR_INTERNAL, "a frame has a name without bytes");
+    *ret = (conv_called){pr_strings_get(&names->strings, map->at[frame->file]),
+                         pr_strings_get(&names->strings, map->at[frame->func]),
+                         frame->first_line};
+    return PR_OK;
+}
+
+void
+conv_called_names_release(conv_called_names *names)
+{
+    pr_strings_release(&names->strings);
+    pr_list_release(&names->string_of);
+}
+
 static pr_bytes
 bytes_of(const char *text)
 {

@@ -14,6 +14,23 @@ typedef struct conv_called {
     int32_t first_line;  /* 0: not known */
 } conv_called;
 
+/* The strings of a profile, by the ids that frames name them by.
+ * Zero-initialised; release frees contents. */
+typedef struct conv_called_names {
+    pr_strings strings;
+    pr_list string_of; /* [id in front] of `strings` */
+} conv_called_names;
+
+/* The next string.  PR_NOMEM. */
+pr_code conv_called_names_add(conv_called_names *names, const char *bytes,
+                              size_t len, pr_err *err);
+
+/* The function of a frame.  PR_INTERNAL if it has a name without bytes. */
+pr_code conv_called_names_get(const conv_called_names *names,
+                              const pr_frame *frame, conv_called *ret,
+                              pr_err *err);
+void conv_called_names_release(conv_called_names *names);
+
 /* Does one of the names mean the function?  matched[i] becomes 1 for each
  * name that does; names->n of them. */
 bool conv_name_means(const conv_name_list *names, const conv_called *function,

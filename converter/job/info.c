@@ -20,15 +20,11 @@ static void put(pr_buffer *text, const char *name, const char *format, ...)
 static void
 put(pr_buffer *text, const char *name, const char *format, ...)
 {
-    char line[256];
-    int n = snprintf(line, sizeof line, "%-24s", name);
-    pr_buffer_append(text, line, (size_t)n);
+    pr_buffer_printf(text, "%-24s", name);
     va_list args;
     va_start(args, format);
-    n = vsnprintf(line, sizeof line, format, args);
+    pr_buffer_vprintf(text, format, args);
     va_end(args);
-    size_t len = n < 0 ? 0 : (size_t)n;
-    pr_buffer_append(text, line, len < sizeof line ? len : sizeof line - 1);
     pr_buffer_puts(text, "\n");
 }
 

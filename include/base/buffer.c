@@ -62,13 +62,11 @@ pr_buffer_i64(pr_buffer *text, int64_t value)
 }
 
 void
-pr_buffer_printf(pr_buffer *text, const char *format, ...)
+pr_buffer_vprintf(pr_buffer *text, const char *format, va_list args)
 {
-    va_list args, again;
-    va_start(args, format);
+    va_list again;
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
     if (n < 0)
         text->failed = true;
     else if (make_room(text, (size_t)n + 1)) { /* vsnprintf() ends with NUL */
@@ -76,6 +74,15 @@ pr_buffer_printf(pr_buffer *text, const char *format, ...)
         text->len += (size_t)n;
     }
     va_end(again);
+}
+
+void
+pr_buffer_printf(pr_buffer *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pr_buffer_vprintf(text, format, args);
+    va_end(args);
 }
 
 void

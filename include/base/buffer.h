@@ -8,6 +8,7 @@
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,8 @@ void pr_buffer_u64(pr_buffer *text, uint64_t value); /* in decimal */
 void pr_buffer_i64(pr_buffer *text, int64_t value);
 void pr_buffer_printf(pr_buffer *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void pr_buffer_vprintf(pr_buffer *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 void pr_buffer_reset(pr_buffer *text); /* empty; keeps memory and count */
 void pr_buffer_release(pr_buffer *text);
