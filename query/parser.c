@@ -20,6 +20,8 @@ typedef struct parser {
     q_lexer lexer;
     q_token token; /* the next one, not taken */
     unsigned seen; /* clauses, by their bit */
+    q_day day;     /* of the range's last day, with has_day */
+    bool has_day;
     q_query query;
 } parser;
 
@@ -170,12 +172,27 @@ take_name(parser *p, const char *wanted, q_name *ret, pr_err *err)
     return advance(p, err);
 }
 
+/* A time, or a day with or without a time of day; a time of day after such a
+ * day is of that day. */
 static pr_code
 take_time(parser *p, q_time *ret, pr_err *err)
 {
-    if (!q_read_time(&p->token, ret))
-        return unexpected(
-            p, "a time such as 12.5s, 800ms, 40% or 12:03 on the clock", err);
+    bool starts = q_read_day(&p->token, &p->day);
+    pr_code rc = starts ? advance(p, err) : PR_OK;
+    if (rc != PR_OK)
+        return rc;
+    p->has_day = p->has_day || starts;
+    bool is_time = q_read_time(&p->token, ret);
+    if (!is_time && !starts)
+        return unexpected(p,
+                          "a time such as 12.5s, 800ms, 40%, 12:03 or"
+                          " 'yesterday 12:03'",
+                          err);
+    if (p->has_day && (starts || ret->kind == Q_CLOCK)) {
+        bool on_clock = is_time && ret->kind == Q_CLOCK;
+        *ret = q_time_on(&p->day, on_clock ? ret->value : 0);
+        return on_clock ? advance(p, err) : PR_OK;
+    }
     return advance(p, err);
 }
 

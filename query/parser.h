@@ -108,9 +108,14 @@ typedef enum q_operator {
     Q_LIKE /* a pattern with *, ?, [...] */
 } q_operator;
 
-/* A moment: microseconds since the start, millionths of the recording, or a
- * time of day. */
-typedef enum q_time_kind { Q_SINCE_START = 0, Q_SHARE, Q_CLOCK } q_time_kind;
+/* A moment: microseconds since the start, millionths of the recording, a time
+ * of day, or microseconds since 1970. */
+typedef enum q_time_kind {
+    Q_SINCE_START = 0,
+    Q_SHARE,
+    Q_CLOCK,
+    Q_WALL
+} q_time_kind;
 typedef struct q_time {
     int64_t value;
     q_time_kind kind;

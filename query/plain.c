@@ -215,7 +215,8 @@ static const struct clause_help {
                      "  NUMBER"},
     {Q_CLAUSE_IN, "in shop.py | 'app/*' | json.decoder"},
     {Q_CLAUSE_THREAD, "thread NAME"},
-    {Q_CLAUSE_RANGE, "between 2s and 40% | between 12:03 and 12:04 | first 5s |"
+    {Q_CLAUSE_RANGE, "between 2s and 40% | between 12:03 and 12:04 |"
+                     " between yesterday 12:00 and 13:00 | first 5s |"
                      " last 10%"},
     {Q_CLAUSE_CLASS, "only | without  project | stdlib | site | frozen |"
                      " special"},

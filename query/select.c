@@ -358,9 +358,11 @@ is_on_clock(q_database *database, int64_t value, bool *ret, pr_err *err)
     return rc;
 }
 
+/* Microseconds since the start; on_clock: of the profile's first day; on_date:
+ * since 1970. */
 typedef struct moment {
-    int64_t value; /* microseconds since the start, or of the day */
-    bool on_clock;
+    int64_t value;
+    bool on_clock, on_date;
 } moment;
 
 /* A time that no recording has as its time of day counts from the start:
@@ -373,7 +375,7 @@ resolve_clock(q_database *database, q_time time, moment *ret, pr_err *err)
     if (rc == PR_OK)
         *ret = (moment){!on_clock && time.short_form ? time.value / 60
                                                      : time.value,
-                        on_clock};
+                        on_clock, false};
     return rc;
 }
 
@@ -383,7 +385,9 @@ resolve_time(q_database *database, q_time time, moment *ret, pr_err *err)
     int64_t end = 0;
     if (time.kind == Q_CLOCK)
         return resolve_clock(database, time, ret, err);
-    *ret = (moment){time.value, false};
+    *ret = (moment){time.value, false, time.kind == Q_WALL};
+    if (time.kind == Q_WALL)
+        return PR_OK;
     if (time.kind == Q_SINCE_START && time.value >= 0)
         return PR_OK;
     pr_code rc = q_select_end(database, &end, err);
@@ -400,6 +404,8 @@ resolve_time(q_database *database, q_time time, moment *ret, pr_err *err)
 static char *
 moment_sql(const moment *m)
 {
+    if (m->on_date)
+        return sqlite3_mprintf("(%lld - wall_us)", m->value);
     return m->on_clock
                ? sqlite3_mprintf("(" MIDNIGHT " + %lld - wall_us)", m->value)
                : sqlite3_mprintf("%lld", m->value);
@@ -427,7 +433,7 @@ resolve_range(q_database *database, const q_query *query, range *ret,
         rc = resolve_time(database, query->to, &to, err);
     if (rc != PR_OK)
         return rc;
-    if (from.on_clock != to.on_clock)
+    if (from.on_clock != to.on_clock || from.on_date != to.on_date)
         return PR_FAIL_AT(err, PR_USAGE, query->to_at,
                           "one end of the range is a time of day of the"
                           " recording, the other is not");
@@ -437,7 +443,8 @@ resolve_range(q_database *database, const q_query *query, range *ret,
                     : from.value >= to.value)
         return PR_FAIL_AT(err, PR_USAGE, query->to_at,
                           "the range ends before it begins");
-    *ret = (range){moment_sql(&from), moment_sql(&to), from.on_clock};
+    *ret = (range){moment_sql(&from), moment_sql(&to),
+                   from.on_clock || from.on_date};
     if (ret->from && ret->to)
         return PR_OK;
     release_range(ret);
@@ -455,6 +462,14 @@ resolve_range(q_database *database, const q_query *query, range *ret,
     "(CASE WHEN " x " <= t0 THEN 0 WHEN " x " > t1 THEN n ELSE" \
     " max(1, ((" x " - t0) * (n - 1) + t1 - t0 - 1) / (t1 - t0)) END)"
 
+/* The threads that have samples in a range, and their runs alone: of a day's
+ * profiles an hour is a small part. */
+#define RUNS_OF_THREADS                                        \
+    "thread CROSS JOIN process ON process.id = process_id"     \
+    " CROSS JOIN profile ON profile.id = profile_id"           \
+    " CROSS JOIN run ON run.id BETWEEN first_run AND last_run" \
+    " WHERE thread.t0_us < %s AND thread.t1_us >= %s"
+
 static pr_code
 add_range(q_database *database, const q_query *query, sqlite3_str *sql,
           pr_err *err)
@@ -463,20 +478,23 @@ add_range(q_database *database, const q_query *query, sqlite3_str *sql,
     pr_code rc = resolve_range(database, query, &r, err);
     if (rc != PR_OK)
         return rc;
-    sqlite3_str_appendf(sql,
-                        "(SELECT node_id, thread_id, status, hits AS n,"
-                        " weight_us * upto / n - weight_us * past / n AS "
-                        "weight_us FROM"
-                        " (SELECT *, upto - past AS hits FROM (SELECT "
-                        "*, " BEFORE("until") " AS upto, " BEFORE(
-                            "since") " AS past FROM"
-                                     " (SELECT node_id, thread_id, status, n, "
-                                     "run.weight_us,"
-                                     " run.t0_us AS t0, run.t1_us AS t1, %s AS "
-                                     "since, %s AS until"
-                                     " FROM run%s) WHERE t0 < until AND t1 >= "
-                                     "since)) WHERE hits > 0)",
-                        r.from, r.to, r.on_clock ? OWNERS : "");
+    sqlite3_str_appendf(
+        sql,
+        "(SELECT node_id, thread_id, status, hits AS n,"
+        " weight_us * upto / n - weight_us * past / n AS"
+        " weight_us FROM (SELECT *, upto - past AS hits FROM"
+        " (SELECT *, " BEFORE("until") " AS upto, " BEFORE(
+            "since") " AS past FROM (SELECT node_id,"
+                     " thread_id, status, n, run.weight_us,"
+                     " run.t0_us AS t0, run.t1_us AS t1, %s AS since,"
+                     " %s AS until FROM ",
+        r.from, r.to);
+    if (r.on_clock)
+        sqlite3_str_appendf(sql, RUNS_OF_THREADS, r.to, r.from);
+    else
+        sqlite3_str_appendall(sql, "run");
+    sqlite3_str_appendall(sql, ") WHERE t0 < until AND t1 >= since))"
+                               " WHERE hits > 0)");
     release_range(&r);
     return PR_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <base/duration.h>
 #include <string.h>
+#include <time.h>
 
 enum { MILLION = 1000000 };
 
@@ -107,6 +108,71 @@ read_clock(const q_token *t, q_time *ret)
     *ret = (q_time){(first * 60 + second / MILLION) * 60 * MILLION + third,
                     Q_CLOCK, short_form};
     return at == t->len && third < 60 * (int64_t)MILLION;
+}
+
+/* ---- days ---- */
+
+/* Midnight of a day, as mktime() takes and corrects it. */
+static struct tm
+midnight(int year, int month, int day)
+{
+    return (struct tm){.tm_year = year - 1900,
+                       .tm_mon = month - 1,
+                       .tm_mday = day,
+                       .tm_isdst = -1};
+}
+
+static q_day
+day_before_today(int days)
+{
+    time_t now = time(NULL);
+    struct tm local = {0};
+    localtime_r(&now, &local);
+    struct tm day =
+        midnight(local.tm_year + 1900, local.tm_mon + 1, local.tm_mday - days);
+    mktime(&day);
+    return (q_day){day.tm_year + 1900, day.tm_mon + 1, day.tm_mday};
+}
+
+/* "2026-01-31"; not a day that the calendar does not have. */
+static bool
+read_date(const q_token *t, q_day *ret)
+{
+    int64_t part[3];
+    size_t at = 0;
+    for (size_t i = 0; i < 3; i++)
+        if ((i && (at == t->len || t->text[at++] != '-')) ||
+            !read_digits(t, &at, 9999, &part[i]))
+            return false;
+    if (at != t->len || part[0] < 1970 || part[1] < 1 || part[1] > 12 ||
+        part[2] < 1 || part[2] > 31)
+        return false;
+    *ret = (q_day){(int)part[0], (int)part[1], (int)part[2]};
+    struct tm day = midnight(ret->year, ret->month, ret->day);
+    return mktime(&day) != -1 && day.tm_mday == ret->day;
+}
+
+bool
+q_read_day(const q_token *t, q_day *ret)
+{
+    if (q_token_is(t, "today"))
+        *ret = day_before_today(0);
+    else if (q_token_is(t, "yesterday"))
+        *ret = day_before_today(1);
+    else
+        return t->kind == Q_TOKEN_WORD && read_date(t, ret);
+    return true;
+}
+
+q_time
+q_time_on(const q_day *day, int64_t clock_us)
+{
+    struct tm moment = midnight(day->year, day->month, day->day);
+    moment.tm_hour = (int)(clock_us / MILLION / 3600);
+    moment.tm_min = (int)(clock_us / MILLION / 60 % 60);
+    moment.tm_sec = (int)(clock_us / MILLION % 60);
+    int64_t seconds = mktime(&moment);
+    return (q_time){seconds * MILLION + clock_us % MILLION, Q_WALL, false};
 }
 
 bool

@@ -17,6 +17,18 @@ bool q_read_share(const q_token *token, int64_t *ret);
  * are dropped. */
 bool q_read_span(const q_token *token, int64_t *ret);
 
+/* A day of this machine's calendar. */
+typedef struct q_day {
+    int year, month, day; /* month and day from 1 */
+} q_day;
+
+/* "today", "yesterday" or "2026-01-31". */
+bool q_read_day(const q_token *token, q_day *ret);
+
+/* The moment of a day at a time of day in microseconds, in this machine's time
+ * zone. */
+q_time q_time_on(const q_day *day, int64_t clock_us);
+
 /* A span, a share, or "12:03", "12:03:04.5". */
 bool q_read_time(const q_token *token, q_time *ret);
 

@@ -4,6 +4,7 @@
     pyquery_archive.py [SEED]
 """
 
+import csv
 import ctypes
 import os
 import random
@@ -14,6 +15,7 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../interop"))
@@ -32,10 +34,10 @@ RESULTS = harness.Results()
 check = RESULTS.check
 
 
-def fleet(folder, count, seed):
+def fleet(folder, count, seed, wall=WALL):
     os.makedirs(folder, exist_ok=True)
     subprocess.run([harness.tool("fleet"), folder, str(count), str(SAMPLES),
-                    str(seed), str(WALL)], check=True)
+                    str(seed), str(wall)], check=True)
 
 
 def run(*arguments, cwd=None, cache="cache", **environment):
@@ -182,6 +184,50 @@ def follow(rnd):
             to.write(source.read())
     same_answers("day", "changed profiles")
     as_fresh("day", "changed profiles")
+
+
+def amounts(answer):
+    """Counts and names of each row, without shares."""
+    rows = list(csv.DictReader(answer.splitlines()))
+    return [[row.get(key) for key in ("label", "self_samples", "self_s",
+                                      "total_samples", "self_ran_s",
+                                      "function", "file")] for row in rows]
+
+
+def on_days(rnd):
+    """A range of the calendar is that of the profiles that began in it."""
+    zone = rnd.choice(("UTC", "XST-5:30", "WST+8"))
+    offset = {"UTC": 0, "XST-5:30": 19800, "WST+8": -28800}[zone]
+    env = {"TZ": zone, "cache": "calendar"}
+    midnight = ((WALL + offset) // 86400 * 86400) - offset
+    fleet("days", 48, rnd.randrange(1000), midnight)
+    day = time.strftime("%Y-%m-%d", time.gmtime(midnight + offset))
+    wanted = run(*names("days")[12:24], "top 30 by self per label service",
+                 cwd="days", TZ=zone).stdout
+    for words in ("%s 06:00 and 12:00" % day, "%s 6:00 and %s 12:00" % (day,
+                                                                        day)):
+        done = run("days", "top 30 by self per label service between " + words,
+                   **env)
+        check("between %s in zone %s" % (words, zone),
+              amounts(done.stdout) == amounts(wanted) and
+              wanted.count("\n") > 100, done.stdout[:500] + done.stderr)
+    now = int(time.time())
+    today = (now + offset) // 86400 * 86400 - offset
+    fleet("days", 48, 5, today - 86400)
+    wanted = run(*names("days")[:2], "top 30", cwd="days", TZ=zone).stdout
+    done = run("days", "top 30 between yesterday and 1:00", **env)
+    # at midnight the day before yesterday may have been meant
+    check("between yesterday and 1:00 in zone %s" % zone,
+          amounts(done.stdout) == amounts(wanted) or
+          (int(time.time()) + offset) // 86400 != (now + offset) // 86400,
+          done.stdout[:500] + done.stderr)
+    for words in ("2026-02-30 and 2026-03-01", "2026-13-01 and 12:00",
+                  "yesterday and 5s", "12:00 and yesterday 13:00",
+                  "yesterday 13:00 and 12:00", "tomorrow and 12:00",
+                  "1969-12-31 and today"):
+        done = run("days", "top between " + words, **env)
+        check("between %s is refused" % words, done.returncode == 2 and
+              not done.stdout, done.stdout)
 
 
 def copies():
@@ -356,6 +402,7 @@ def main():
     print("# seed %d" % seed)
     rnd = random.Random(seed)
     follow(rnd)
+    on_days(rnd)
     copies()
     damage()
     privacy()
