@@ -1,11 +1,12 @@
 /*
  * fleet.c - many small profiles of a day, by the library's writer.
  *
- *     fleet DIR PROFILES SAMPLES SEED WALL_S
+ *     fleet DIR PROFILES SAMPLES SEED WALL_S [PROCESSES]
  *
- * Twenty services of 60 functions each; profile i is of service i % 20, was
- * recorded i / PROFILES of a day after WALL_S (seconds since 1970), has three
- * threads and SAMPLES samples, and the labels service and region.  Equal
+ * Twenty services of 60 functions each; profile i is of process i % PROCESSES
+ * (without it each is of one of its own), which is of service process % 20.  It
+ * was recorded i / PROFILES of a day after WALL_S (seconds since 1970), and has
+ * three threads and SAMPLES samples, and the labels service and region.  Equal
  * arguments give equal files.
  */
 #include <base/array.h>
@@ -37,7 +38,7 @@ typedef struct worker {
 typedef struct fleet {
     uint64_t random;
     const char *folder;
-    uint64_t profiles, samples, wall_s;
+    uint64_t profiles, samples, wall_s, processes;
     pr_sink *sink;
     pr_err err;
 } fleet;
@@ -108,23 +109,24 @@ emit_meta(fleet *f, const char *key, const char *format, ...)
 static void
 emit_start(fleet *f, uint64_t number)
 {
-    uint32_t service = (uint32_t)(number % SERVICES);
-    const pr_start start = {.start_us = 1000000 + number,
-                            .wall_us = (f->wall_s * 1000000) +
-                                       number * DAY_S * 1000000 / f->profiles,
+    uint64_t process = number % f->processes;
+    uint32_t service = (uint32_t)(process % SERVICES);
+    uint64_t after_us = number * DAY_S * 1000000 / f->profiles;
+    const pr_start start = {.start_us = 1000000 + after_us,
+                            .wall_us = f->wall_s * 1000000 + after_us,
                             .interval_us = INTERVAL_US,
                             .python = {3, 14, 2},
                             .capture = PR_CAPTURE_KNOWN};
     need(f, pr_sink_start(f->sink, &start, &f->err));
-    emit_meta(f, "pid", "%u", (uint32_t)(1000 + number));
-    emit_meta(f, "host", "host%03u", (uint32_t)(number / SERVICES % 500));
+    emit_meta(f, "pid", "%u", (uint32_t)(1000 + process));
+    emit_meta(f, "host", "host%03u", (uint32_t)(process / SERVICES % 500));
     emit_meta(f, "command", "service%02u --serve", service);
     emit_meta(f, "label.service", "service%02u", service);
-    emit_meta(f, "label.region", "region%u", (uint32_t)(number / 7 % 4));
+    emit_meta(f, "label.region", "region%u", (uint32_t)(process / 7 % 4));
     emit_names(f, service);
     for (uint32_t i = 0; i < THREADS; i++) {
         static const char *const names[] = {"MainThread", "pool-1", "pool-2"};
-        const pr_thread thread = {.tid = 7000 + number * 8 + i,
+        const pr_thread thread = {.tid = 7000 + process * 8 + i,
                                   .is_main = i == 0,
                                   .name = names[i],
                                   .name_len = strlen(names[i])};
@@ -184,8 +186,9 @@ write_profile(fleet *f, uint64_t number)
 int
 main(int argc, char **argv)
 {
-    if (argc != 6) {
-        fputs("usage: fleet DIR PROFILES SAMPLES SEED WALL_S\n", stderr);
+    if (argc != 6 && argc != 7) {
+        fputs("usage: fleet DIR PROFILES SAMPLES SEED WALL_S [PROCESSES]\n",
+              stderr);
         return 2;
     }
     fleet f = {.folder = argv[1],
@@ -193,6 +196,7 @@ main(int argc, char **argv)
                .samples = strtoull(argv[3], NULL, 10),
                .wall_s = strtoull(argv[5], NULL, 10),
                .err = PR_ERR_INIT};
+    f.processes = argc == 7 ? strtoull(argv[6], NULL, 10) : f.profiles;
     uint64_t seed = strtoull(argv[4], NULL, 10);
     for (uint64_t i = 0; i < f.profiles; i++) {
         f.random = (seed * 1000003 + i) * 0x9e3779b97f4a7c15u | 1;
