@@ -16,7 +16,9 @@ typedef enum q_role {
     Q_ROLE_SOURCE, /* a line of code: leading space counts */
     Q_ROLE_COUNT,
     Q_ROLE_SECONDS,
-    Q_ROLE_PERCENT
+    Q_ROLE_PERCENT,
+    Q_ROLE_CHANGE, /* percents with a sign */
+    Q_ROLE_CHANCE  /* p of a test */
 } q_role;
 
 typedef struct q_column {

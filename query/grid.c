@@ -139,7 +139,8 @@ static bool
 is_number(q_role role)
 {
     return role == Q_ROLE_COUNT || role == Q_ROLE_SECONDS ||
-           role == Q_ROLE_PERCENT;
+           role == Q_ROLE_PERCENT || role == Q_ROLE_CHANGE ||
+           role == Q_ROLE_CHANCE;
 }
 
 /* Milliseconds and tenths of a percent are enough for people. */
@@ -149,6 +150,10 @@ format_number(q_role role, const value *v, char *buf, size_t size)
     double real = v->type == Q_INTEGER ? (double)v->integer : v->real;
     if (role == Q_ROLE_PERCENT)
         sqlite3_snprintf((int)size, buf, "%.1f%%", real);
+    else if (role == Q_ROLE_CHANGE)
+        sqlite3_snprintf((int)size, buf, "%+.1f%%", real);
+    else if (role == Q_ROLE_CHANCE)
+        sqlite3_snprintf((int)size, buf, real < 0.001 ? "%.0e" : "%.3f", real);
     else if (role == Q_ROLE_SECONDS)
         sqlite3_snprintf((int)size, buf, "%.3f", real);
     else if (v->type == Q_INTEGER)
@@ -500,6 +505,30 @@ write_basis(const q_basis *b, FILE *out)
     putc('\n', out);
 }
 
+/* A line each; markdown needs a break between them. */
+static pr_code
+write_notes(const q_result *result, const q_look *look, FILE *out, pr_err *err)
+{
+    const char *note;
+    for (size_t i = 0; (note = q_result_note(result, i)) != NULL; i++) {
+        q_text text = {0};
+        if (look->format == Q_MARKDOWN) {
+            fputs("\n* ", out);
+            pr_code rc = q_write_markdown(note, out, err);
+            if (rc != PR_OK)
+                return rc;
+            continue;
+        }
+        if (!q_text_append_name(&text, note, strlen(note)))
+            return pr_no_memory(err);
+        fprintf(out, "%s\n", text.bytes);
+        q_text_release(&text);
+    }
+    if (look->format == Q_MARKDOWN && q_result_note(result, 0))
+        putc('\n', out);
+    return PR_OK;
+}
+
 static pr_code
 write_head(const q_result *result, const q_look *look, FILE *out, pr_err *err)
 {
@@ -524,8 +553,9 @@ write_head(const q_result *result, const q_look *look, FILE *out, pr_err *err)
     } else {
         putc('\n', out);
     }
+    pr_code rc = write_notes(result, look, out, err);
     putc('\n', out);
-    return PR_OK;
+    return rc;
 }
 
 /* ---- all ---- */

@@ -8,6 +8,7 @@
 #include "query/verbs.h"
 #include "query/words.h"
 
+#include <base/array.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,13 @@ static const choice formats[] = {{"table", Q_TABLE}, {"csv", Q_CSV},
                                  {"json", Q_JSON},   {"markdown", Q_MARKDOWN},
                                  {"md", Q_MARKDOWN}, {"collapsed", Q_COLLAPSED},
                                  {"svg", Q_SVG},     {NULL, 0}};
+
+static const choice scales[] = {{"centred", CONV_SCALE_CENTRED},
+                                {"seconds", CONV_SCALE_SECONDS},
+                                {"share", CONV_SCALE_SHARE},
+                                {NULL, 0}};
+static const choice owners[] = {
+    {"label", Q_FIELD_LABEL}, {"host", Q_FIELD_HOST}, {NULL, 0}};
 
 enum { UNIT = 64 }; /* a part is its number, a unit is its number and this */
 static const choice parts[] = {{"function", UNIT | Q_FUNCTION},
@@ -264,14 +272,15 @@ take_value(parser *p, q_condition *c, pr_err *err)
     return advance(p, err);
 }
 
-/* FIELD op VALUE */
+/* FIELD op VALUE, into the next of a list. */
 static pr_code
-parse_field(parser *p, q_field field, pr_err *err)
+take_condition(parser *p, q_field field, q_condition *list, size_t *n,
+               size_t most, pr_err *err)
 {
-    if (p->query.n_conditions == Q_MAX_CONDITIONS)
-        return PR_FAIL_AT(err, PR_LIMIT, p->token.at, "more than %d conditions",
-                          Q_MAX_CONDITIONS);
-    q_condition *c = &p->query.condition[p->query.n_conditions++];
+    if (*n == most)
+        return PR_FAIL_AT(err, PR_LIMIT, p->token.at,
+                          "more than %zu conditions", most);
+    q_condition *c = &list[(*n)++];
     c->field = field;
     pr_code rc = PR_OK;
     if (field == Q_FIELD_LABEL)
@@ -281,6 +290,13 @@ parse_field(parser *p, q_field field, pr_err *err)
         rc = take_choice(p, operators, &op, err);
     c->op = (q_operator)op;
     return rc == PR_OK ? take_value(p, c, err) : rc;
+}
+
+static pr_code
+parse_field(parser *p, q_field field, pr_err *err)
+{
+    return take_condition(p, field, p->query.condition, &p->query.n_conditions,
+                          Q_MAX_CONDITIONS, err);
 }
 
 static pr_code
@@ -392,6 +408,38 @@ parse_above(parser *p, pr_err *err)
     return advance(p, err);
 }
 
+/* "to label KEY = VALUE and host = NAME" */
+static pr_code
+parse_to(parser *p, pr_err *err)
+{
+    for (;;) {
+        unsigned field = 0;
+        pr_code rc = take_choice(p, owners, &field, err);
+        if (rc == PR_OK)
+            rc = take_condition(p, (q_field)field, p->query.now,
+                                &p->query.n_now, Q_MAX_NOW, err);
+        if (rc != PR_OK || !q_token_is(&p->token, "and"))
+            return rc;
+        if ((rc = advance(p, err)) != PR_OK)
+            return rc;
+    }
+}
+
+static pr_code
+parse_scale(parser *p, pr_err *err)
+{
+    unsigned value = 0;
+    pr_code rc = take_choice(p, scales, &value, err);
+    p->query.scale = (conv_scale)value;
+    return rc;
+}
+
+static pr_code
+parse_unit(parser *p, pr_err *err)
+{
+    return take_name(p, "the key of a label", &p->query.work, err);
+}
+
 static pr_code
 parse_as(parser *p, pr_err *err)
 {
@@ -475,6 +523,9 @@ static const struct clause {
     {"hide", Q_CLAUSE_HIDE, true, parse_hide},
     {"depth", Q_CLAUSE_DEPTH, false, parse_depth},
     {"above", Q_CLAUSE_ABOVE, false, parse_above},
+    {"to", Q_CLAUSE_TO, false, parse_to},
+    {"scale", Q_CLAUSE_SCALE, true, parse_scale},
+    {"unit", Q_CLAUSE_SCALE, true, parse_unit},
     {"as", Q_CLAUSE_AS, false, parse_as},
 };
 
@@ -572,7 +623,32 @@ take_limit(parser *p, pr_err *err)
     return advance(p, err);
 }
 
-/* What belongs to the verb itself: its number, its name. */
+static bool
+is_clause(const parser *p)
+{
+    for (size_t i = 0; i < N_CLAUSES; i++)
+        if (q_token_is(&p->token, clauses[i].word))
+            return true;
+    return false;
+}
+
+/* Files, up to the first clause. */
+static pr_code
+take_files(parser *p, pr_err *err)
+{
+    q_query *q = &p->query;
+    pr_code rc = PR_OK;
+    while (rc == PR_OK && p->token.kind != Q_TOKEN_END && !is_clause(p)) {
+        if (!pr_grow(&q->side, &q->cap_sides, q->n_sides + 1, sizeof *q->side))
+            return pr_no_memory(err);
+        q->side[q->n_sides] = (q_name){NULL, 0};
+        rc = take_name(p, "a file", &q->side[q->n_sides], err);
+        q->n_sides += q->side[q->n_sides].text != NULL;
+    }
+    return rc;
+}
+
+/* What belongs to the verb itself: its number, its name, its files. */
 static pr_code
 take_subject(parser *p, const q_verb_info *v, pr_err *err)
 {
@@ -583,6 +659,8 @@ take_subject(parser *p, const q_verb_info *v, pr_err *err)
         if (rc != PR_OK)
             return rc;
     }
+    if (v->link && strcmp(v->link, "...") == 0)
+        return take_files(p, err);
     bool ends = p->token.kind == Q_TOKEN_END || q_token_is(&p->token, "as");
     if (!v->link || (!v->needs_name && ends))
         return PR_OK;
@@ -634,6 +712,14 @@ q_query_release(q_query *query)
     free(query->thread.text);
     free(query->in.text);
     free(query->label.text);
+    free(query->work.text);
+    for (size_t i = 0; i < query->n_sides; i++)
+        free(query->side[i].text);
+    free(query->side);
+    for (size_t i = 0; i < query->n_now; i++) {
+        free(query->now[i].key.text);
+        free(query->now[i].value.text);
+    }
     for (size_t i = 0; i < query->n_views; i++)
         free(query->view[i].name.text);
     for (size_t i = 0; i < query->n_conditions; i++) {

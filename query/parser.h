@@ -4,6 +4,7 @@
 #ifndef QUERY_PARSER_H
 #define QUERY_PARSER_H
 
+#include <pyrec/compare.h>
 #include <pyrec/error.h>
 #include <stdbool.h>
 
@@ -29,6 +30,9 @@ typedef enum q_verb {
     Q_LOSSES,
     Q_SOURCE,
     Q_SUMMARY,
+    Q_DIFF,
+    Q_CHECK,
+    Q_HISTORY,
     Q_HELP
 } q_verb;
 
@@ -150,7 +154,7 @@ typedef struct q_view {
     q_name name;
 } q_view;
 
-enum { Q_MAX_CONDITIONS = 16, Q_MAX_VIEWS = 16 };
+enum { Q_MAX_CONDITIONS = 16, Q_MAX_VIEWS = 16, Q_MAX_NOW = 4 };
 
 typedef struct q_query {
     bool explain;
@@ -176,6 +180,12 @@ typedef struct q_query {
     size_t to_at;
     int64_t depth; /* levels shown; -1: all */
     int64_t above; /* least share shown, in millionths; -1: as the verb says */
+    q_name *side;  /* diff, check: the files of the base */
+    size_t n_sides, cap_sides;
+    q_condition now[Q_MAX_NOW]; /* diff, check: profiles of the new side */
+    size_t n_now;
+    conv_scale scale;
+    q_name work; /* the label that holds a run's units of work */
     bool has_format;
     q_format format;
 } q_query;

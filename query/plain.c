@@ -224,6 +224,11 @@ static const struct clause_help {
     {Q_CLAUSE_HIDE, "hide NAME"},
     {Q_CLAUSE_DEPTH, "depth 3"},
     {Q_CLAUSE_ABOVE, "above 2%"},
+    {Q_CLAUSE_TO, "where label KEY = VALUE: the base, of one database;"
+                  " to label KEY = VALUE: the new side"},
+    {Q_CLAUSE_SCALE, "scale centred | seconds | share"},
+    {Q_CLAUSE_SCALE, "unit KEY: seconds of a unit of work, the number in label"
+                     " KEY"},
     {Q_CLAUSE_AS, "as table | csv | json | markdown | collapsed | svg"},
 };
 

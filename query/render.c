@@ -131,6 +131,42 @@ write_json_basis(const q_basis *b, FILE *out)
     fprintf(out, ", \"unobserved_s\": %s}", number);
 }
 
+static void
+write_json_real(const char *key, double value, FILE *out)
+{
+    char number[64];
+    format_real(value, number, sizeof number);
+    fprintf(out, ", \"%s\": %s", key, isfinite(value) ? number : "null");
+}
+
+/* Of an answer that compares. */
+static void
+write_json_comparison(const q_result *result, FILE *out)
+{
+    static const char *const scales[] = {"centred", "seconds", "share"};
+    const conv_comparison *c = q_result_comparison(result);
+    const char *note;
+    if (!c)
+        return;
+    fprintf(out,
+            ",\n\"comparison\": {\"scale\": \"%s\", \"tested\": %zu,"
+            " \"marked\": %zu, \"suspects\": %zu, \"confirmed\": %s",
+            scales[c->scale], c->n_tested, c->n_marked, c->n_suspects,
+            c->confirmed ? "true" : "false");
+    write_json_real("factor", c->factor, out);
+    write_json_real("factor_low", c->factor_low, out);
+    write_json_real("factor_high", c->factor_high, out);
+    write_json_real("factor_p", c->factor_p, out);
+    write_json_real("base_s", c->base_us / 1e6, out);
+    write_json_real("new_s", c->new_us / 1e6, out);
+    fputs("},\n\"notes\": [", out);
+    for (size_t i = 0; (note = q_result_note(result, i)) != NULL; i++) {
+        fputs(i ? ", " : "", out);
+        pr_print_json(out, PR_JSON_SURROGATES, note, strlen(note));
+    }
+    putc(']', out);
+}
+
 /* Rows are arrays, not objects: two columns of one name are legal. */
 static pr_code
 render_json(q_result *result, FILE *out, pr_err *err)
@@ -140,6 +176,7 @@ render_json(q_result *result, FILE *out, pr_err *err)
     fputs("{\"title\": ", out);
     pr_print_json(out, PR_JSON_SURROGATES, title, strlen(title));
     write_json_basis(q_result_basis(result), out);
+    write_json_comparison(result, out);
     fputs(",\n\"columns\": [", out);
     for (size_t i = 0; i < n; i++) {
         const char *name = q_result_name(result, i);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct q_result {
     q_database *database;
@@ -15,6 +16,9 @@ struct q_result {
     char *table;
     char *title;
     q_basis basis;
+    conv_comparison comparison;
+    bool compares;
+    char *notes; /* ended by a NUL each, the last by two */
     q_value *row;
     size_t n_columns;
     char *hex; /* the row's blobs as text */
@@ -75,6 +79,41 @@ void
 q_result_set_basis(q_result *result, const q_basis *basis)
 {
     result->basis = *basis;
+}
+
+void
+q_result_set_comparison(q_result *result, const conv_comparison *comparison)
+{
+    result->comparison = *comparison;
+    result->compares = true;
+}
+
+const conv_comparison *
+q_result_comparison(const q_result *result)
+{
+    return result->compares ? &result->comparison : NULL;
+}
+
+pr_code
+q_result_set_notes(q_result *result, const char *lines, pr_err *err)
+{
+    size_t n = strlen(lines);
+    free(result->notes);
+    result->notes = calloc(n + 2, 1);
+    if (!result->notes)
+        return pr_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        result->notes[i] = lines[i] == '\n' ? '\0' : lines[i];
+    return PR_OK;
+}
+
+const char *
+q_result_note(const q_result *result, size_t i)
+{
+    const char *note = result->notes;
+    for (; note && *note && i > 0; i--)
+        note += strlen(note) + 1;
+    return note && *note ? note : NULL;
 }
 
 const q_basis *
@@ -199,6 +238,7 @@ q_result_free(q_result *result)
     drop_table(result->database, result->table);
     sqlite3_free(result->table);
     sqlite3_free(result->title);
+    free(result->notes);
     free(result->row);
     free(result->hex);
     free(result);

@@ -16,4 +16,9 @@ pr_code q_result_new(q_database *database, sqlite3_stmt *stmt, char *table,
 void q_result_set_title(q_result *result, char *title);
 void q_result_set_basis(q_result *result, const q_basis *basis);
 
+/* Copies one; the lines that q_result_note() returns, joined by newlines. */
+void q_result_set_comparison(q_result *result,
+                             const conv_comparison *comparison);
+pr_code q_result_set_notes(q_result *result, const char *lines, pr_err *err);
+
 #endif

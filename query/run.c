@@ -1,9 +1,11 @@
 /*
  * run.c - from a query text to its result: parse, plan, fold, answer.
  */
+#include "query/run.h"
+
 #include "query/listing.h"
-#include "query/plan.h"
 #include "query/result.h"
+#include "query/verbs.h"
 
 #include <base/array.h>
 #include <stdlib.h>
@@ -245,15 +247,23 @@ make_groups(q_database *database, const q_plan *plan, const q_samples *samples,
     return rc == PR_OK ? after_fold(plan, samples, ret, err) : rc;
 }
 
+pr_code
+q_run_groups(q_database *database, const q_plan *plan, q_samples *ret_samples,
+             q_groups *ret_groups, pr_err *err)
+{
+    pr_code rc = read_samples(database, plan, ret_samples, err);
+    return rc == PR_OK
+               ? make_groups(database, plan, ret_samples, ret_groups, err)
+               : rc;
+}
+
 /* Samples and nodes into the table; *ret_all is what the question is about. */
 static pr_code
 fold(q_database *database, const q_plan *plan, q_amount *ret_all, pr_err *err)
 {
     q_samples samples = {0};
     q_groups groups = {0};
-    pr_code rc = read_samples(database, plan, &samples, err);
-    if (rc == PR_OK)
-        rc = make_groups(database, plan, &samples, &groups, err);
+    pr_code rc = q_run_groups(database, plan, &samples, &groups, err);
     if (rc == PR_OK)
         rc = fill_table(database, plan, &samples, &groups, err);
     if (rc == PR_OK && plan->source)
@@ -406,6 +416,11 @@ q_run(q_database *database, const char *query, q_result **ret, pr_err *err)
         return rc;
     q_database_begin(database);
     q_plan plan;
+    if (q_is_comparison(parsed.verb)) {
+        rc = q_run_comparison(database, query, &parsed, ret, err);
+        q_query_release(&parsed);
+        return rc;
+    }
     rc = q_plan_make(database, &parsed, &plan, err);
     if (rc == PR_OK) {
         rc = parsed.explain ? explain(database, query, &plan, ret, err)
@@ -438,14 +453,18 @@ q_run_stacks(q_database *database, const char *query, q_stack_fn tell,
     pr_code rc = q_parse(query, &parsed, err);
     if (rc != PR_OK)
         return rc;
+    if (q_is_comparison(parsed.verb)) {
+        q_query_release(&parsed);
+        PR_FAIL(err, PR_USAGE, "a comparison has no stacks");
+        pr_err_hint(err, "'pyconv NEW --to collapsed --base OLD' has");
+        return PR_USAGE;
+    }
     q_database_begin(database);
     rc = q_plan_stacks(database, &parsed, &plan, err);
     q_query_release(&parsed);
     if (rc != PR_OK)
         return rc;
-    rc = read_samples(database, &plan, &samples, err);
-    if (rc == PR_OK)
-        rc = make_groups(database, &plan, &samples, &groups, err);
+    rc = q_run_groups(database, &plan, &samples, &groups, err);
     if (rc == PR_OK)
         rc = q_listing_stacks(database, &groups, tell, context, err);
     q_samples_release(&samples);

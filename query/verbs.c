@@ -72,6 +72,10 @@ static const q_verb_info verbs[] = {
      "marks of the recording in order of time", "events"},
     {"losses", Q_LOSSES, Q_FUNCTION, Q_BY_DEFAULT, 0, NULL, false, 0,
      "samples that were lost, by reason", "losses"},
+    {"diff", Q_DIFF, Q_FUNCTION, Q_BY_SELF, 20, "...", false,
+     BY | IN | Q_CLAUSES_SIDES,
+     "functions that are slower or faster than in other profiles",
+     "diff old.bin"},
     {"help", Q_HELP, Q_FUNCTION, Q_BY_DEFAULT, 0, "", false, 0,
      "the verbs, or what one verb takes", "help top"},
 };
@@ -80,4 +84,10 @@ const q_verb_info *
 q_verb_get(size_t i)
 {
     return i < sizeof verbs / sizeof *verbs ? &verbs[i] : NULL;
+}
+
+bool
+q_is_comparison(q_verb verb)
+{
+    return verb == Q_DIFF || verb == Q_CHECK || verb == Q_HISTORY;
 }

@@ -20,11 +20,15 @@ enum {
     Q_CLAUSE_FOCUS = 512, /* focus, ignore */
     Q_CLAUSE_HIDE = 1024,
     Q_CLAUSE_AS = 2048,
+    Q_CLAUSE_TO = 4096,
+    Q_CLAUSE_SCALE = 8192, /* scale, unit */
     /* choose samples */
     Q_CLAUSES_SAMPLES =
         Q_CLAUSE_WHERE | Q_CLAUSE_THREAD | Q_CLAUSE_RANGE | Q_CLAUSE_FOCUS,
     /* choose samples and frames */
-    Q_CLAUSES_FRAMES = Q_CLAUSES_SAMPLES | Q_CLAUSE_HIDE | Q_CLAUSE_CLASS
+    Q_CLAUSES_FRAMES = Q_CLAUSES_SAMPLES | Q_CLAUSE_HIDE | Q_CLAUSE_CLASS,
+    /* of a comparison */
+    Q_CLAUSES_SIDES = Q_CLAUSES_FRAMES | Q_CLAUSE_TO | Q_CLAUSE_SCALE
 };
 
 typedef struct q_verb_info {
@@ -33,13 +37,16 @@ typedef struct q_verb_info {
     q_unit unit;
     q_order order;
     int limit;        /* rows if the query names no number; 0: takes none */
-    const char *link; /* the word between verb and name; "": none; NULL: the
-                       * verb takes no name */
+    const char *link; /* the word between verb and name; "": none; "...":
+                       * the verb takes files; NULL: it takes no name */
     bool needs_name;
     unsigned clauses;
     const char *help;    /* what it answers with, in one line */
     const char *example; /* a query that begins with it */
 } q_verb_info;
+
+/* Verbs whose answers query/compare makes. */
+bool q_is_comparison(q_verb verb);
 
 /* In the order of the help; NULL past the end. */
 const q_verb_info *q_verb_get(size_t i);

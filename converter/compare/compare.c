@@ -86,21 +86,27 @@ measure(const comparison *c, size_t f, conv_change *ret)
     };
 }
 
-/* A function that one side lacks: is it rare, or did it come or go?  `n` are
- * the samples of the side that has it. */
+/* A function that one side lacks: is it rare, or did it come or go?  `run` are
+ * those of the side that has it. */
 static bool
-is_missing(int64_t n, size_t runs_with, size_t runs_without)
+is_missing(const conv_measure *run, size_t runs, size_t runs_without)
 {
-    double expected = (double)n * (double)runs_without / (double)runs_with;
-    return fmin((double)n, expected) >= ENOUGH_NEW;
+    size_t with = 0;
+    double n = (double)add_up(run, runs).n;
+    for (size_t r = 0; r < runs; r++)
+        with += run[r].n > 0;
+    return 2 * with > runs &&
+           fmin(n, n * (double)runs_without / (double)runs) >= ENOUGH_NEW;
 }
 
 static conv_verdict
-find_presence(const conv_sides *s, const conv_change *c)
+find_presence(const conv_sides *s, size_t f, const conv_change *c)
 {
-    if (c->base.n == 0 && is_missing(c->now.n, s->n_new, s->n_base))
+    size_t k = s->n_base, m = s->n_new;
+    const conv_measure *run = s->function + f * (k + m);
+    if (c->base.n == 0 && is_missing(run + k, m, k))
         return CONV_NEW;
-    if (c->now.n == 0 && is_missing(c->base.n, s->n_base, s->n_new))
+    if (c->now.n == 0 && is_missing(run, k, m))
         return CONV_GONE;
     return CONV_CANNOT_TELL;
 }
@@ -297,7 +303,7 @@ test_all(comparison *c)
     for (size_t f = 0; f < c->sides->n_functions; f++) {
         measure(c, f, &c->change[f]);
         test(c, f, &c->change[f]);
-        c->change[f].verdict = find_presence(c->sides, &c->change[f]);
+        c->change[f].verdict = find_presence(c->sides, f, &c->change[f]);
     }
     test_factor(c);
 }

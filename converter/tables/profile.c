@@ -188,7 +188,7 @@ bind_origin(conv_entry *e, conv_row *row)
     conv_row_integer(row, e->profile);
     conv_row_hash(row, e->hash);
     conv_row_name(row, (pr_bytes){e->source, strlen(e->source)});
-    bind_meta(e, row, "recording");
+    bind_meta(e, row, "recording.id");
     bind_meta(e, row, "host");
     bind_meta(e, row, "command");
     bind_commit(e, row);

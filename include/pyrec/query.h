@@ -4,6 +4,7 @@
 #ifndef PYREC_QUERY_H
 #define PYREC_QUERY_H
 
+#include <pyrec/compare.h>
 #include <pyrec/error.h>
 
 #ifdef __cplusplus
@@ -67,6 +68,12 @@ size_t q_result_columns(const q_result *result);
 const char *q_result_name(const q_result *result, size_t column);
 /* The query, or "" (SQL). */
 const char *q_result_title(const q_result *result);
+
+/* Lines that belong into the head of the answer; NULL after the last. */
+const char *q_result_note(const q_result *result, size_t i);
+
+/* Of diff and check: the comparison as a whole.  NULL for other answers. */
+const conv_comparison *q_result_comparison(const q_result *result);
 
 /* The stacks of the samples that a query is about, whatever its verb, as the
  * tree of their functions: each call gets one stack that samples ended in,

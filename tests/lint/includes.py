@@ -68,6 +68,8 @@ ROOMS = {
                   PUBLIC + ":error reader convert version"],
     "query/live": ["include/base", PUBLIC + ":error"],
     "query/talk": ["include/base"],
+    "query/compare": ["query", "include/base",
+                      PUBLIC + ":error schema query compare"],
     "query": ["query/live", "query/talk", "include/base",
               PUBLIC + ":error schema query convert compare version"],
 }

@@ -60,6 +60,28 @@ verbs_know_their_defaults(void **state)
 }
 
 static void
+a_comparison_names_its_sides(void **state)
+{
+    (void)state;
+    q_query q = parse("diff 5 a.bin 'by' c/*.bin where label k = v and gil "
+                      "to label k = w and host = h scale share unit work");
+    assert_int_equal(q.verb, Q_DIFF);
+    assert_int_equal(q.limit, 5);
+    assert_int_equal(q.n_sides, 3);
+    assert_string_equal(q.side[1].text, "by");
+    assert_string_equal(q.side[2].text, "c/*.bin");
+    assert_int_equal(q.n_conditions, 1);
+    assert_int_equal(q.where, Q_WHERE_GIL);
+    assert_int_equal(q.n_now, 2);
+    assert_string_equal(q.now[0].key.text, "k");
+    assert_string_equal(q.now[0].value.text, "w");
+    assert_int_equal(q.now[1].field, Q_FIELD_HOST);
+    assert_int_equal(q.scale, CONV_SCALE_SHARE);
+    assert_string_equal(q.work.text, "work");
+    q_query_release(&q);
+}
+
+static void
 clauses_come_in_any_order(void **state)
 {
     (void)state;
@@ -233,6 +255,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verbs_know_their_defaults),
+        cmocka_unit_test(a_comparison_names_its_sides),
         cmocka_unit_test(clauses_come_in_any_order),
         cmocka_unit_test(times_are_read_to_the_microsecond),
         cmocka_unit_test(faults_are_reported_with_their_column),

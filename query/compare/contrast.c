@@ -1,0 +1,220 @@
+/*
+ * contrast.c - from the files that a query names to the comparison.
+ */
+#include "query/compare/contrast.h"
+
+#include <base/array.h>
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double MANY_MARKED = 0.3; /* share: the centre is in doubt */
+
+/* ---- the base ---- */
+
+typedef struct paths {
+    char **at;
+    size_t n, cap;
+} paths;
+
+static pr_code
+add_path(paths *p, const char *path, pr_err *err)
+{
+    if (!pr_grow(&p->at, &p->cap, p->n + 1, sizeof *p->at))
+        return pr_no_memory(err);
+    p->at[p->n] = strdup(path);
+    return p->at[p->n++] ? PR_OK : pr_no_memory(err);
+}
+
+/* A name that is not a file may be a pattern. */
+static pr_code
+expand(const q_name *name, paths *p, pr_err *err)
+{
+    glob_t found = {0};
+    int rc = glob(name->text, GLOB_NOCHECK, NULL, &found);
+    pr_code code = rc == 0 ? PR_OK
+                   : rc == GLOB_NOSPACE
+                       ? pr_no_memory(err)
+                       : PR_FAIL_AT(err, PR_IO, name->at,
+                                    "cannot read the folders of"
+                                    " '%s'",
+                                    name->text);
+    for (size_t i = 0; code == PR_OK && i < found.gl_pathc; i++)
+        code = add_path(p, found.gl_pathv[i], err);
+    globfree(&found);
+    return code;
+}
+
+static void
+release_paths(paths *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->at[i]);
+    free(p->at);
+}
+
+/* The part of a damaged base that could be read is compared, with a note. */
+static pr_code
+open_base(const q_query *query, q_database **ret, pr_buffer *notes, pr_err *err)
+{
+    paths p = {0};
+    pr_code rc = PR_OK;
+    pr_err why = PR_ERR_INIT;
+    for (size_t i = 0; rc == PR_OK && i < query->n_sides; i++)
+        rc = expand(&query->side[i], &p, err);
+    if (rc == PR_OK) {
+        rc = q_open_all((const char *const *)p.at, p.n, ret, &why);
+        if (rc != PR_OK && *ret) {
+            pr_buffer_printf(notes, "of the base a part is missing: %s\n",
+                             why.what);
+            rc = PR_OK;
+        } else if (rc != PR_OK && err) {
+            *err = why;
+        }
+    }
+    release_paths(&p);
+    return rc;
+}
+
+static bool
+chooses_profiles(const q_query *query)
+{
+    for (size_t i = 0; i < query->n_conditions; i++)
+        if (query->condition[i].field == Q_FIELD_LABEL ||
+            query->condition[i].field == Q_FIELD_HOST)
+            return true;
+    return false;
+}
+
+pr_code
+q_contrast_make(q_database *database, const q_query *query, q_contrast *ret,
+                pr_err *err)
+{
+    q_contrast c = {0};
+    q_database *base = NULL;
+    if (!query->n_sides && !chooses_profiles(query)) {
+        PR_FAIL(err, PR_USAGE, "the base of the comparison is missing");
+        pr_err_hint(err, "'diff old.bin', or 'diff where label KEY = VALUE'");
+        return PR_USAGE;
+    }
+    pr_code rc =
+        query->n_sides ? open_base(query, &base, &c.notes, err) : PR_OK;
+    if (rc == PR_OK)
+        rc = q_sides_read(base ? base : database, database, query, &c.sides,
+                          err);
+    q_close(base);
+    if (rc == PR_OK)
+        *ret = c;
+    else
+        q_contrast_release(&c);
+    return rc;
+}
+
+pr_code
+q_contrast_measure(q_contrast *contrast, unsigned measure, conv_scale scale,
+                   pr_err *err)
+{
+    conv_sides sides = q_sides_measure(&contrast->sides, measure);
+    conv_compare_opts opts = CONV_COMPARE_OPTS_INIT;
+    if (contrast->change[measure])
+        return PR_OK;
+    opts.scale = scale;
+    conv_change *change = calloc(sides.n_functions + 1, sizeof *change);
+    if (!change)
+        return pr_no_memory(err);
+    pr_code rc =
+        conv_compare(&sides, &opts, change, &contrast->head[measure], err);
+    if (rc == PR_OK)
+        contrast->change[measure] = change;
+    else
+        free(change);
+    return rc;
+}
+
+void
+q_contrast_release(q_contrast *contrast)
+{
+    q_sides_release(&contrast->sides);
+    for (size_t i = 0; i < Q_MEASURES; i++)
+        free(contrast->change[i]);
+    pr_buffer_release(&contrast->notes);
+    *contrast = (q_contrast){0};
+}
+
+unsigned
+q_contrast_of_order(const q_query *query)
+{
+    return query->order == Q_BY_TOTAL ? Q_TOTAL
+           : query->order == Q_BY_RAN ? Q_RAN
+                                      : Q_SELF;
+}
+
+/* ---- in words ---- */
+
+/* Does one side begin after the other ended?  Then the machine had time to
+ * change.  false as well if a start is unknown. */
+static bool
+one_after_the_other(const q_sides *s)
+{
+    int64_t first[2] = {INT64_MAX, INT64_MAX}, last[2] = {INT64_MIN, INT64_MIN};
+    for (size_t r = 0; r < s->n_base + s->n_new; r++) {
+        int side = r >= s->n_base;
+        int64_t start = s->run[r].wall_us;
+        if (start < 0)
+            return false;
+        first[side] = start < first[side] ? start : first[side];
+        last[side] = start > last[side] ? start : last[side];
+    }
+    return s->n_base + s->n_new > 2 &&
+           (last[0] < first[1] || last[1] < first[0]);
+}
+
+static const char *
+plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void
+describe_factor(const conv_comparison *h, const double *work, pr_buffer *to)
+{
+    pr_buffer_printf(to, "all functions: x%.3f", h->factor);
+    if (isfinite(h->factor_low))
+        pr_buffer_printf(to, " (%.3f to %.3f, p %.2g)", h->factor_low,
+                         h->factor_high, h->factor_p);
+    pr_buffer_printf(to, "; %.3f s -> %.3f s %s\n", h->base_us / 1e6,
+                     h->new_us / 1e6, work ? "a unit of work" : "a run");
+}
+
+static void
+warn(const q_contrast *c, const conv_comparison *h, pr_buffer *to)
+{
+    if (!h->confirmed)
+        pr_buffer_puts(to, "marks are unconfirmed: fewer than three runs on a"
+                           " side\n");
+    if ((double)h->n_marked > MANY_MARKED * (double)h->n_tested)
+        pr_buffer_printf(to,
+                         "%zu of %zu functions are marked: the factor common to"
+                         " all is in doubt, compare with 'scale seconds'\n",
+                         h->n_marked, h->n_tested);
+    if (one_after_the_other(&c->sides))
+        pr_buffer_puts(to, "one side was recorded after the other: what changed"
+                           " on the machine meanwhile counts as well\n");
+}
+
+void
+q_contrast_describe(const q_contrast *contrast, unsigned measure, pr_buffer *to)
+{
+    static const char *const scales[] = {"without the factor common to all",
+                                         "in seconds", "in shares"};
+    const q_sides *s = &contrast->sides;
+    const conv_comparison *h = &contrast->head[measure];
+    pr_buffer_printf(to, "%zu run%s against %zu, compared %s\n", s->n_new,
+                     plural(s->n_new), s->n_base, scales[h->scale]);
+    describe_factor(h, s->work, to);
+    pr_buffer_printf(to, "%zu function%s tested, %zu marked\n", h->n_tested,
+                     plural(h->n_tested), h->n_marked);
+    warn(contrast, h, to);
+    pr_buffer_append(to, contrast->notes.at, contrast->notes.len);
+}

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Comparisons of made runs: known sums, known changes, known failures.
+
+    pyquery_diff.py [SEED]
+"""
+
+import csv
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../interop"))
+
+import harness  # noqa: E402
+import made_runs  # noqa: E402
+
+PYQUERY = os.path.join(harness.BIN, "pyquery")
+COUNTS = {"load": 900, "parse": 700, "price": 500, "pack": 400, "sort": 300,
+          "send": 250, "log": 200, "check": 150}
+
+
+def ask(*arguments):
+    return subprocess.run([PYQUERY, *arguments], capture_output=True,
+                          text=True, check=False)
+
+
+def rows(*arguments):
+    done = ask(*arguments)
+    assert done.returncode == 0, done.stderr
+    return {row["function"]: row
+            for row in csv.DictReader(io.StringIO(done.stdout))}
+
+
+def near(text, value, within=1e-9):
+    return abs(float(text) - value) <= within * max(1, abs(value))
+
+
+def make_sides(rnd):
+    """Six runs a side in turn; `pack` takes 40 % longer in the new one."""
+    os.makedirs("old")
+    os.makedirs("new")
+    for i in range(6):
+        made_runs.write(f"old/{i}.bin", made_runs.noisy(rnd, COUNTS),
+                        start_s=20 * i, labels={"commit": "a1", "work": 10})
+        made_runs.write(f"new/{i}.bin", made_runs.noisy(rnd, COUNTS, pack=1.4),
+                        start_s=20 * i + 10,
+                        labels={"commit": "b2", "work": 10})
+
+
+def check_exact(results):
+    """One run a side, whose sums are known."""
+    made_runs.write("a.bin", {"f": 100, "g": 300})
+    made_runs.write("b.bin", {"f": 150, "g": 300, "h": 50})
+    found = rows("b.bin", "diff a.bin as csv")
+    f, h = found["f"], found["h"]
+    results.check("seconds, shares and samples are those of the runs",
+                  (f["base_samples"], f["new_samples"]) == ("100", "150") and
+                  near(f["base_s"], 0.1) and near(f["new_s"], 0.15) and
+                  near(f["base_pct"], 25) and near(f["new_pct"], 30), f)
+    results.check("a function that the base never had is new",
+                  h["verdict"] == "new" and h["change_pct"] == "", h)
+    found = rows("b.bin", "diff a.bin by total as csv")
+    results.check("totals are compared by total",
+                  near(found["main"]["base_s"], 0.4) and
+                  near(found["main"]["new_s"], 0.5),
+                  found["main"])
+    found = rows("a.bin", "diff a.bin as csv")
+    results.check("a profile does not differ from itself",
+                  all(near(row["change_pct"], 0) and near(row["raw_pct"], 0)
+                      for row in found.values() if row["change_pct"]) and
+                  all(row["verdict"] in ("same", "cannot tell")
+                      for row in found.values()), found)
+
+
+def check_found(results):
+    for title, question in (
+            ("a folder", ["new", "diff", "old", "as", "csv"]),
+            ("a pattern", ["new", "diff old/*.bin as csv"]),
+            ("a list", ["new", "diff", *(f"old/{i}.bin" for i in range(6)),
+                        "as", "csv"]),
+            ("a label", ["old", "new", "diff where label commit = a1 as csv"]),
+            ("two labels", ["old", "new", "diff where label commit = a1 to"
+                            " label commit = b2 as csv"])):
+        found = rows(*question)
+        results.check(f"one slower function is found against {title}",
+                      [name for name, row in found.items()
+                       if row["verdict"] not in ("same", "cannot tell")] ==
+                      ["pack"] and found["pack"]["verdict"] == "worse" and
+                      float(found["pack"]["low_pct"]) < 40 <
+                      float(found["pack"]["high_pct"]),
+                      {n: r["verdict"] for n, r in found.items()})
+
+
+def check_json(results):
+    done = ask("new", "diff old as json")
+    answer = json.loads(done.stdout)
+    facts = answer["comparison"]
+    results.check("json holds the comparison as a whole",
+                  facts["tested"] == 8 and facts["marked"] == 1 and
+                  facts["confirmed"] is True and facts["scale"] == "centred"
+                  and facts["factor_low"] < facts["factor"]
+                  < facts["factor_high"] and
+                  any("6 runs against 6" in n for n in answer["notes"]),
+                  done.stdout)
+    done = ask("new", "diff 3 old")
+    lines = done.stdout.splitlines()
+    results.check("a table begins with the marked function",
+                  done.returncode == 0 and
+                  [line for line in lines if line.startswith("pack ")
+                   and " worse " in line] != [], done.stdout)
+    done = ask("new", "diff 3 old as markdown")
+    results.check("markdown has the same rows",
+                  "| pack | worse |" in done.stdout, done.stdout)
+
+
+def check_scales(results):
+    shares = rows("new", "diff old scale share as csv")
+    results.check("on the scale of shares the others seem better",
+                  shares["load"]["raw_pct"] != shares["load"]["change_pct"] and
+                  float(shares["load"]["change_pct"]) < 0, shares["load"])
+    work = rows("new", "diff old unit work as csv")
+    plain = rows("new", "diff old as csv")
+    results.check("seconds of a unit of work",
+                  all(near(work[f]["base_s"], float(plain[f]["base_s"]) / 10,
+                           1e-6) for f in COUNTS), work)
+    done = ask("new", "diff old unit requests")
+    results.check("a run that does not say its work is not compared",
+                  done.returncode == 6 and "requests" in done.stderr,
+                  done.stderr)
+
+
+def check_recordings(results):
+    """Two processes of one recording are one run."""
+    os.makedirs("tree")
+    for pid in (1, 2):
+        made_runs.write(f"tree/{pid}.bin", {"f": 100 * pid}, pid=pid,
+                        recording=b"0123456789abcdef")
+    found = rows("a.bin", "diff tree as csv")
+    results.check("profiles of one recording are one run",
+                  found["f"]["base_samples"] == "300" and
+                  near(found["f"]["base_s"], 0.3), found["f"])
+
+
+def check_warnings(results):
+    made_runs.write("other.bin", COUNTS, mode=1, python=(3, 12, 1),
+                    host=b"elsewhere")
+    done = ask("other.bin", "diff old")
+    results.check("a diff of runs that do not compare says why",
+                  done.returncode == 0 and "modes differ" in done.stdout and
+                  "Pythons differ" in done.stdout and
+                  "machines differ" in done.stdout, done.stdout)
+    results.check("a mark of one run is unconfirmed",
+                  "unconfirmed" in done.stdout, done.stdout)
+
+
+def check_failures(results):
+    for title, arguments, status, word in (
+            ("no base", ["new", "diff"], 2, "base"),
+            ("a base that is missing", ["new", "diff gone.bin"], 1, "gone.bin"),
+            ("a pattern of nothing", ["new", "diff gone/*.bin"], 1, "gone"),
+            ("a label of nobody", ["new", "diff where label commit = zz"], 4,
+             "base"),
+            ("all are the base", ["new", "diff where label commit = b2"], 4,
+             "new side"),
+            ("a label after 'to'", ["new", "diff old to pid = 3"], 2, "pid"),
+            ("a scale", ["new", "diff old scale metres"], 2, "metres"),
+            ("explain", ["new", "explain diff old"], 2, "explain"),
+            ("stacks", ["new", "diff old as collapsed"], 2, "stacks")):
+        done = ask(*arguments)
+        results.check(f"refused: {title}",
+                      done.returncode == status and word in done.stderr and
+                      not done.stdout, f"{done.returncode} {done.stderr}")
+    with open("old/0.bin", "rb") as file:
+        data = file.read()
+    with open("cut.bin", "wb") as file:
+        file.write(data[:len(data) * 2 // 3])
+    done = ask("new", "diff cut.bin")
+    results.check("a base that is cut is compared as far as it goes, or refused",
+                  "part is missing" in done.stdout or done.returncode,
+                  done.stdout)
+
+
+def main():
+    seed = sys.argv[1] if len(sys.argv) > 1 else "1"
+    print(f"# seed {seed}")
+    results = harness.Results()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        make_sides(random.Random(seed))
+        check_exact(results)
+        check_found(results)
+        check_json(results)
+        check_scales(results)
+        check_recordings(results)
+        check_warnings(results)
+        check_failures(results)
+    results.exit()
+
+
+if __name__ == "__main__":
+    main()
