@@ -59,7 +59,7 @@ SOURCES  := $(wildcard include/base/*.c) \
 PROG_SRC := $(filter-out $(MAINS),$(filter $(SOURCES), \
             $(wildcard recorder/*.c converter/*.c query/live/*.c \
             query/talk/*.c) $(addprefix query/,command_line.c completion.c \
-            follow.c overview.c)))
+            follow.c gate.c overview.c)))
 LIB_SRC  := $(filter-out $(MAINS) $(PROG_SRC),$(SOURCES))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) \
             $(if $(filter converter,$(ROOMS)),$(B)/obj/converter/page/page_assets.o)
@@ -170,6 +170,11 @@ $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(ALL_LIB)
 # Helpers of the interop tests and the benchmarks: one C file each.
 INTEROP := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/interop/*.c))
 BENCH   := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/bench/*.c))
+COMPARE := $(patsubst tests/%.c,$(B)/%,$(wildcard tests/compare/*.c))
+$(B)/compare/%: tests/compare/%.c $(ALL_LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK) $< $(ALL_LIB) $(LIBS) -o $@
 $(B)/interop/%: tests/interop/%.c $(ALL_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -278,6 +283,13 @@ bench: ## speed and size against CPython 3.15 and austin in the same run: table 
 bench-quick: ## the same in three minutes: the recorder and the converter
 	$(call bench,,PYREC_BENCH_QUICK=1 PYREC_BENCH_ROUNDS=2,bench-quick)
 
+.PHONY: compare-tables
+compare-tables: ## the tables of spec/compare.md: records runs, half an hour
+	sh tests/setup/packages.sh build check
+	$(SUBMAKE) all $(COMPARE)
+	sh tests/setup/interpreters.sh $(B)/interpreters.env
+	BIN=$(B) $(PYTHON3) tests/compare/tables.py
+
 .PHONY: fuzz
 T    ?= reader
 SECS ?= 60
@@ -305,7 +317,7 @@ HAVE_PYTHON := $(shell command -v $(PYTHON3) 2>/dev/null)
 MAN := $(if $(SCDOC),$(patsubst spec/man/%.scd,$(B)/man/%, \
            $(wildcard spec/man/*.scd)) \
        $(if $(HAVE_PYTHON),$(addprefix $(B)/man/pyrec-, \
-           format.5 schema.5 query.7 sampling.7)))
+           format.5 schema.5 query.7 compare.7 sampling.7)))
 $(B)/man/%: spec/man/%.scd
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
@@ -314,6 +326,7 @@ $(B)/man/%: spec/man/%.scd
 about_format   := the file format of a profile
 about_schema   := the SQLite tables of a profile
 about_query    := the query language of pyquery
+about_compare  := how pyquery compares profiles, and the rules of its check
 about_sampling := how pyrec samples, and what its proofs rest on
 .SECONDEXPANSION:
 $(B)/man/pyrec-%: spec/$$(basename $$*).md spec/man/from_spec.py

@@ -3,6 +3,7 @@
  */
 #include "query/command_line.h"
 
+#include "query/values.h"
 #include "query/verbs.h"
 
 #include <base/usage.h>
@@ -38,8 +39,88 @@ static const char help[] =
     "      --sql SELECT   ask in SQL, reading only\n"
     "      --all          summary: all that the recorder noted\n"
     "      --no-pager     write a long table as it is\n"
+    "\n"
+    "With the query 'check OLD...', for CI:\n"
+    "      --fail RULE    'self(*) > +5% and significant' (the default),\n"
+    "                     'total(f) > +20ms', 'self(f) > +2pt', 'factor > "
+    "+10%'\n"
+    "      --max RULE     'gc < 10%', 'missed < 20%', 'total(f) < 0.5s'\n"
+    "      --min-samples N, --min-runs N   of each side; fewer is status 6\n"
+    "      --any-machine  compare runs of several hosts\n"
+    "      --summary FILE, --json=FILE     the outcome as Markdown, as JSON\n"
+    "      --benchmark FILE   seconds for a tracker of benchmarks\n"
+    "      --more COMMAND records more runs, if the first give reason to\n"
+    "\n"
     "  -h, --help     this text\n"
     "  -V, --version  the version\n";
+
+/* ---- options of check ---- */
+
+enum {
+    FAIL = 512,
+    MAX,
+    MIN_SAMPLES,
+    MIN_RUNS,
+    ANY_MACHINE,
+    SUMMARY,
+    BENCHMARK,
+    MORE
+};
+
+static pr_code
+take_count(const char *option, const char *text, int64_t *ret, pr_err *err)
+{
+    const q_token token = {Q_TOKEN_WORD, 0, text, strlen(text), '\0'};
+    if (q_read_whole(&token, INT32_MAX, ret))
+        return PR_OK;
+    return PR_FAIL(err, PR_USAGE, "%s '%s' is not a whole number", option,
+                   text);
+}
+
+static pr_code
+take_check_option(int o, const char *value, q_command *c, pr_err *err)
+{
+    c->has_check_option = true;
+    switch (o) {
+    case FAIL:
+        c->fail[c->check.n_fail++] = value;
+        return PR_OK;
+    case MAX:
+        c->max[c->check.n_max++] = value;
+        return PR_OK;
+    case MIN_SAMPLES:
+        return take_count("--min-samples", value, &c->check.min_samples, err);
+    case MIN_RUNS:
+        return take_count("--min-runs", value, &c->check.min_runs, err);
+    case ANY_MACHINE:
+        c->check.any_machine = 1;
+        return PR_OK;
+    case SUMMARY:
+        c->summary = value;
+        return PR_OK;
+    case BENCHMARK:
+        c->benchmark = value;
+        return PR_OK;
+    default:
+        c->more = value;
+        return PR_OK;
+    }
+}
+
+/* There are at most as many rules as arguments. */
+static pr_code
+make_room(int argc, q_command *c, pr_err *err)
+{
+    const q_check_opts opts = Q_CHECK_OPTS_INIT;
+    c->check = opts;
+    c->fail = calloc((size_t)argc + 1, sizeof *c->fail);
+    c->max = calloc((size_t)argc + 1, sizeof *c->max);
+    c->check.fail = c->fail;
+    c->check.max = c->max;
+    return c->fail && c->max ? PR_OK : pr_no_memory(err);
+}
+
+/* ---- options ---- */
 
 static pr_code
 parse_options(int argc, char **argv, q_command *c, pr_err *err)
@@ -47,13 +128,21 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
     enum { CSV = 256, JSON, MARKDOWN, SQL, ALL, NO_PAGER, FOLLOW, RECORDER };
     static const struct option longs[] = {
         {"csv", no_argument, NULL, CSV},
-        {"json", no_argument, NULL, JSON},
+        {"json", optional_argument, NULL, JSON},
         {"markdown", no_argument, NULL, MARKDOWN},
         {"sql", required_argument, NULL, SQL},
         {"all", no_argument, NULL, ALL},
         {"no-pager", no_argument, NULL, NO_PAGER},
         {"interactive", no_argument, NULL, 'i'},
         {"follow", no_argument, NULL, FOLLOW},
+        {"fail", required_argument, NULL, FAIL},
+        {"max", required_argument, NULL, MAX},
+        {"min-samples", required_argument, NULL, MIN_SAMPLES},
+        {"min-runs", required_argument, NULL, MIN_RUNS},
+        {"any-machine", no_argument, NULL, ANY_MACHINE},
+        {"summary", required_argument, NULL, SUMMARY},
+        {"benchmark", required_argument, NULL, BENCHMARK},
+        {"more", required_argument, NULL, MORE},
         {"end-recorder", required_argument, NULL, RECORDER},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
@@ -66,7 +155,9 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
             c->format = Q_CSV;
             break;
         case JSON:
-            c->format = Q_JSON;
+            c->json = optarg;
+            if (!optarg)
+                c->format = Q_JSON;
             break;
         case MARKDOWN:
             c->format = Q_MARKDOWN;
@@ -97,6 +188,12 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
             puts("pyquery " PYREC_VERSION);
             return PR_END;
         default:
+            if (o >= FAIL) {
+                pr_code rc = take_check_option(o, optarg, c, err);
+                if (rc != PR_OK)
+                    return rc;
+                break;
+            }
             return pr_usage_option("pyquery", o, argv[optind - 1], err);
         }
     return PR_OK;
@@ -190,32 +287,52 @@ take_arguments(int argc, char **argv, q_command *c, pr_err *err)
     return c->query ? PR_OK : pr_no_memory(err);
 }
 
-/* "as csv" in the query; a wrong query is reported when it runs. */
+/* "as csv" in the query, and whether it is a check; a wrong query is reported
+ * when it runs. */
 static void
-take_format(q_command *c)
+take_query(q_command *c)
 {
     q_query query;
     if (!c->query || q_parse(c->query, &query, NULL) != PR_OK)
         return;
     if (query.has_format)
         c->format = query.format;
+    c->is_check = query.verb == Q_CHECK;
     q_query_release(&query);
+}
+
+/* Options without the verb that they go with would change nothing. */
+static pr_code
+check_options(const q_command *c, pr_err *err)
+{
+    if (c->is_check || !(c->has_check_option || c->json))
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE, "%s goes with the verb check",
+            c->has_check_option ? "a rule, limit, report or --more"
+                                : "--json=FILE");
+    pr_err_hint(err, "such as 'pyquery new.bin \"check old.bin\"'");
+    return PR_USAGE;
 }
 
 pr_code
 q_command_parse(int argc, char **argv, q_command *ret, pr_err *err)
 {
-    pr_code rc = parse_options(argc, argv, ret, err);
+    pr_code rc = make_room(argc, ret, err);
+    if (rc == PR_OK)
+        rc = parse_options(argc, argv, ret, err);
     if (rc == PR_OK)
         rc = take_arguments(argc - optind, argv + optind, ret, err);
-    if (rc == PR_OK)
-        take_format(ret);
-    return rc;
+    if (rc != PR_OK)
+        return rc;
+    take_query(ret);
+    return check_options(ret, err);
 }
 
 void
 q_command_release(q_command *command)
 {
     free(command->query);
+    free(command->fail);
+    free(command->max);
     *command = (q_command){0};
 }

@@ -6,6 +6,8 @@
 
 #include "query/parser.h"
 
+#include <pyrec/query.h>
+
 typedef struct q_command {
     q_format format;
     const char *sql;
@@ -18,6 +20,12 @@ typedef struct q_command {
     long recorder; /* process to be ended with the view; 0: none */
     bool keep;     /* and its file is not removed */
     bool no_pager;
+    bool has_check_option;
+    bool is_check; /* the query is one; what follows goes with it */
+    q_check_opts check;
+    const char **fail, **max;               /* the lists of `check` */
+    const char *summary, *json, *benchmark; /* files; NULL: none */
+    const char *more; /* a command that records more runs, or NULL */
 } q_command;
 
 /* PR_OK to go on; PR_END when all is done (--help, --version); PR_USAGE. */

@@ -4,6 +4,7 @@
 #include "query/command_line.h"
 #include "query/completion.h"
 #include "query/follow.h"
+#include "query/gate.h"
 #include "query/overview.h"
 #include "query/talk/talk.h"
 
@@ -100,9 +101,12 @@ open_pager(const q_command *c)
 }
 
 static pr_code
-write_answer(q_database *database, const q_command *c, FILE *out, pr_err *err)
+write_answer(q_database **opened, const q_command *c, FILE *out, pr_err *err)
 {
     q_look look = look_of(c);
+    if (c->is_check)
+        return q_gate(opened, c, &look, out, listen_to_interrupts, err);
+    q_database *database = *opened;
     if (!c->sql && !c->query)
         return q_overview(database, &look, out, err);
     if (look.format == Q_COLLAPSED || look.format == Q_SVG)
@@ -118,9 +122,9 @@ write_answer(q_database *database, const q_command *c, FILE *out, pr_err *err)
 }
 
 static pr_code
-ask(q_database *database, const q_command *c, pr_err *err)
+ask(q_database **database, const q_command *c, pr_err *err)
 {
-    q_tell_all(database, c->all);
+    q_tell_all(*database, c->all);
     FILE *pager = open_pager(c);
     pr_code rc = write_answer(database, c, pager ? pager : stdout, err);
     if (pager) {
@@ -153,7 +157,7 @@ ask_typed(void *context, const char *query)
         q_query_release(&parsed);
     }
     listen_to_interrupts(t->database);
-    if (ask(t->database, &t->command, &err) != PR_OK)
+    if (ask(&t->database, &t->command, &err) != PR_OK)
         report(&err, query);
     t->command.query = NULL;
 }
@@ -231,7 +235,7 @@ run(const q_command *c)
     if (c->talk)
         run_talk(database, c);
     else
-        rc = ask(database, c, &err);
+        rc = ask(&database, c, &err);
     if (rc != PR_OK)
         report(&err, c->sql ? c->sql : c->query);
     asked = NULL;

@@ -230,6 +230,13 @@ q_result_value(const q_result *result, size_t column)
 }
 
 void
+q_result_rewind(q_result *result)
+{
+    sqlite3_reset(result->stmt);
+    result->ended = false;
+}
+
+void
 q_result_free(q_result *result)
 {
     if (!result)

@@ -76,6 +76,8 @@ static const q_verb_info verbs[] = {
      BY | IN | Q_CLAUSES_SIDES,
      "functions that are slower or faster than in other profiles",
      "diff old.bin"},
+    {"check", Q_CHECK, Q_FUNCTION, Q_BY_SELF, 0, "...", false, Q_CLAUSES_SIDES,
+     "whether rules for a comparison hold, for CI", "check old.bin"},
     {"help", Q_HELP, Q_FUNCTION, Q_BY_DEFAULT, 0, "", false, 0,
      "the verbs, or what one verb takes", "help top"},
 };

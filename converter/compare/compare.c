@@ -202,7 +202,8 @@ static conv_verdict
 judge(const comparison *c, const double *y, conv_change *change)
 {
     double least = log1p(c->opts->least_effect);
-    bool marked = change->adjusted <= c->opts->alpha && !is_in_range(c, y);
+    change->in_range = is_in_range(c, y);
+    bool marked = change->adjusted <= c->opts->alpha && !change->in_range;
     if (marked && log(change->ratio) > least)
         return CONV_WORSE;
     if (marked && log(change->ratio) < -least)

@@ -90,6 +90,8 @@ typedef struct conv_change {
     double within;     /* CONV_SAME: the interval lies within this of 1 */
     conv_verdict verdict;
     conv_cause cause;
+    int in_range; /* 1: the only run of a side lies among those of the other, so
+                    * that it is not marked */
     int two_modes; /* 1: the runs of one side form two groups that lie apart */
 } conv_change;
 

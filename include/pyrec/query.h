@@ -52,6 +52,37 @@ pr_code q_run(q_database *database, const char *query, q_result **ret,
 pr_code q_run_sql(q_database *database, const char *sql, q_result **ret,
                   pr_err *err);
 
+/* The rules of a check (spec/compare.md, 5); texts are the caller's. */
+typedef struct q_check_opts {
+    size_t size;                          /* sizeof(q_check_opts) */
+    const char *const *fail, *const *max; /* neither: the default rule */
+    size_t n_fail, n_max;
+    int64_t min_samples; /* of each side; -1: the default */
+    int64_t min_runs;    /* of each side; -1: the default */
+    int any_machine;     /* 1: runs of several hosts compare */
+    int first_stage;     /* 1: the new side may have too few runs; the check
+                          * then says whether more are needed */
+} q_check_opts;
+
+#define Q_CHECK_OPTS_INIT                                    \
+    {                                                        \
+        sizeof(q_check_opts), NULL, NULL, 0, 0, -1, -1, 0, 0 \
+    }
+
+typedef struct q_check_answer {
+    q_result *rules; /* a row for each rule: did it fail, and why */
+    q_result *diff;  /* the functions, as `diff` answers: all of them */
+    q_result *top;   /* ... and the first twenty */
+    int needs_runs;  /* first_stage: 1: only more runs can decide */
+} q_check_answer;
+
+/* Run a query that begins with "check".  PR_OK: all rules hold;
+ * PR_REGRESSION: one failed; both with *ret set, whose results the caller
+ * frees.  PR_INCOMPARABLE: err says why the sides do not compare, or that they
+ * are too small for the rules.  PR_USAGE for a rule that is wrong. */
+pr_code q_run_check(q_database *database, const char *query,
+                    const q_check_opts *opts, q_check_answer *ret, pr_err *err);
+
 /* What an answer rests on.  A count that the profile does not know is -1. */
 typedef struct q_basis {
     int64_t samples, all_samples; /* asked about; in the database */
@@ -87,7 +118,8 @@ pr_code q_run_stacks(q_database *database, const char *query, q_stack_fn tell,
 /* PR_OK and the next row; PR_END after the last. */
 pr_code q_result_next(q_result *result, pr_err *err);
 q_value q_result_value(const q_result *result, size_t column);
-void q_result_free(q_result *result); /* takes NULL */
+void q_result_rewind(q_result *result); /* the first row is the next again */
+void q_result_free(q_result *result);   /* takes NULL */
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,15 @@
 
 #include <math.h>
 
+static pr_code
+end_transaction(q_rows *rows, pr_err *err)
+{
+    if (!rows->begun)
+        return PR_OK;
+    rows->begun = false;
+    return q_database_exec(rows->database, "COMMIT", err);
+}
+
 pr_code
 q_rows_begin(q_database *database, const char *columns, q_rows *ret,
              pr_err *err)
@@ -26,7 +35,9 @@ q_rows_begin(q_database *database, const char *columns, q_rows *ret,
                      : pr_no_memory(err);
     if (rc == PR_OK)
         rc = q_database_prepare(database, text, &rows.insert, err);
-    if (rc == PR_OK) /* one transaction, or each row pays for its own */
+    /* one transaction, or each row pays for its own; an archive has one */
+    rows.begun = rc == PR_OK && sqlite3_get_autocommit(database->sqlite);
+    if (rows.begun)
         rc = q_database_exec(database, "BEGIN", err);
     sqlite3_free(create);
     sqlite3_free(text);
@@ -87,7 +98,7 @@ q_rows_finish(q_rows *rows, const char *select, char *title, q_result **ret,
     sqlite3_finalize(rows->insert);
     rows->insert = NULL;
     if (rc == PR_OK)
-        rc = q_database_exec(rows->database, "COMMIT", err);
+        rc = end_transaction(rows, err);
     if (rc == PR_OK)
         rc = q_database_prepare(rows->database, sql, &stmt, err);
     sqlite3_free(sql);
@@ -108,8 +119,7 @@ void
 q_rows_release(q_rows *rows)
 {
     sqlite3_finalize(rows->insert);
-    if (rows->database && !sqlite3_get_autocommit(rows->database->sqlite))
-        q_database_exec(rows->database, "COMMIT", NULL);
+    end_transaction(rows, NULL);
     if (rows->table) {
         char *sql = sqlite3_mprintf("DROP TABLE IF EXISTS %s", rows->table);
         if (sql)

@@ -12,6 +12,7 @@ typedef struct q_rows {
     char *table;
     int column; /* the next one of the row that is being made */
     pr_code failed;
+    bool begun; /* a transaction of its own */
 } q_rows;
 
 /* columns: "place, verdict, function": names that SQL takes as they are. */

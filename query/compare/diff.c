@@ -1,9 +1,9 @@
 /*
  * diff.c - the verb: one row a function, marked ones first.
  */
+#include "query/compare/diff.h"
+
 #include "query/compare/computed_rows.h"
-#include "query/compare/contrast.h"
-#include "query/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,7 +210,7 @@ add_rows(q_rows *rows, const q_contrast *c, unsigned measure, pr_err *err)
 }
 
 static char *
-make_answer(const q_query *query)
+make_answer(const q_query *query, int64_t limit)
 {
     char *in = query->in.text
                    ? sqlite3_mprintf(" AND (path GLOB %Q OR path GLOB"
@@ -223,8 +223,7 @@ make_answer(const q_query *query)
         sqlite3_str_append(safe, *p == '%' ? "%%" : p, *p == '%' ? 2 : 1);
     char *condition = sqlite3_str_finish(safe);
     char *made =
-        in ? sqlite3_mprintf(answer, condition ? condition : "", query->limit)
-           : NULL;
+        in ? sqlite3_mprintf(answer, condition ? condition : "", limit) : NULL;
     sqlite3_free(in);
     sqlite3_free(condition);
     return made;
@@ -234,11 +233,11 @@ make_answer(const q_query *query)
 
 static pr_code
 finish(q_rows *rows, const q_contrast *c, const char *text,
-       const q_query *query, q_result **ret, pr_err *err)
+       const q_query *query, int64_t limit, q_result **ret, pr_err *err)
 {
     unsigned measure = q_contrast_of_order(query);
     pr_buffer notes = {0};
-    char *select = make_answer(query);
+    char *select = make_answer(query, limit);
     if (!select) {
         q_rows_release(rows);
         return pr_no_memory(err);
@@ -260,9 +259,10 @@ finish(q_rows *rows, const q_contrast *c, const char *text,
     return rc;
 }
 
-static pr_code
-answer_diff(q_database *database, const char *text, const q_query *query,
-            const q_contrast *contrast, q_result **ret, pr_err *err)
+pr_code
+q_diff_answer(q_database *database, const char *title, const q_query *query,
+              int64_t limit, const q_contrast *contrast, q_result **ret,
+              pr_err *err)
 {
     q_rows rows;
     pr_code rc = q_rows_begin(database, columns, &rows, err);
@@ -270,26 +270,7 @@ answer_diff(q_database *database, const char *text, const q_query *query,
         return rc;
     rc = add_rows(&rows, contrast, q_contrast_of_order(query), err);
     if (rc == PR_OK)
-        return finish(&rows, contrast, text, query, ret, err);
+        return finish(&rows, contrast, title, query, limit, ret, err);
     q_rows_release(&rows);
-    return rc;
-}
-
-pr_code
-q_run_comparison(q_database *database, const char *text, const q_query *query,
-                 q_result **ret, pr_err *err)
-{
-    q_contrast contrast;
-    if (query->explain)
-        return PR_FAIL_AT(err, PR_USAGE, 0,
-                          "'explain' shows SQL, and a comparison has none");
-    pr_code rc = q_contrast_make(database, query, &contrast, err);
-    if (rc != PR_OK)
-        return rc;
-    rc = q_contrast_measure(&contrast, q_contrast_of_order(query), query->scale,
-                            err);
-    if (rc == PR_OK)
-        rc = answer_diff(database, text, query, &contrast, ret, err);
-    q_contrast_release(&contrast);
     return rc;
 }

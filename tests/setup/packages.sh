@@ -26,7 +26,8 @@ peers='nodejs:node npm:npm chromium:chromium firefox-esr:firefox-esr xz-utils:xz
        gunicorn:gunicorn python3-gevent:/usr/lib/python3/dist-packages/gevent
        celery:celery uvicorn:uvicorn apache2-bin:apache2
        libapache2-mod-wsgi-py3:/usr/lib/apache2/modules/mod_wsgi.so
-       python3-numpy:/usr/lib/python3/dist-packages/numpy'
+       python3-numpy:/usr/lib/python3/dist-packages/numpy
+       python3-scipy:/usr/lib/python3/dist-packages/scipy'
 
 machines='qemu-system-arm:qemu-system-aarch64 qemu-system-x86:qemu-system-x86_64
           gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc cpio:cpio'

@@ -1,0 +1,142 @@
+/*
+ * gate.c - one run first, and more only if it gives reason to.
+ */
+#include "query/gate.h"
+
+#include "query/reports.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+/* ---- reports ---- */
+
+typedef pr_code (*report_fn)(const q_outcome *, FILE *, pr_err *);
+
+/* Whole or not at all: the text is made in memory first. */
+static pr_code
+write_report(report_fn report, const q_outcome *outcome, const char *path,
+             pr_err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (!memory)
+        return pr_no_memory(err);
+    pr_code rc = report(outcome, memory, err);
+    if (fclose(memory) != 0 && rc == PR_OK)
+        rc = pr_no_memory(err);
+    FILE *file = rc == PR_OK ? fopen(path, "w") : NULL;
+    if (file) {
+        bool done = fwrite(text, 1, n, file) == n;
+        done = fclose(file) == 0 && done;
+        if (!done)
+            rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot write '%s'", path);
+    } else if (rc == PR_OK) {
+        rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot write '%s'", path);
+    }
+    free(text);
+    return rc;
+}
+
+static pr_code
+write_reports(const q_outcome *outcome, const q_command *c, pr_err *err)
+{
+    const struct {
+        const char *path;
+        report_fn report;
+    } reports[] = {{c->summary, q_report_markdown},
+                   {c->json, q_report_json},
+                   {c->benchmark, q_report_benchmark}};
+    pr_code rc = PR_OK;
+    for (size_t i = 0; rc == PR_OK && i < sizeof reports / sizeof *reports; i++)
+        if (reports[i].path)
+            rc = write_report(reports[i].report, outcome, reports[i].path, err);
+    return rc;
+}
+
+/* ---- stages ---- */
+
+static void
+release(q_check_answer *answer)
+{
+    q_result_free(answer->rules);
+    q_result_free(answer->diff);
+    q_result_free(answer->top);
+    *answer = (q_check_answer){0};
+}
+
+static pr_code
+record_more(const q_command *c, pr_err *err)
+{
+    int status = system(c->more);
+    if (status == 0)
+        return PR_OK;
+    if (status < 0)
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot run '%s'", c->more);
+    PR_FAIL(err, PR_IO, "'%s' ended with status %d", c->more,
+            WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    pr_err_hint(err, "--more is a command that records runs of the new side");
+    return PR_IO;
+}
+
+static pr_code
+open_again(q_database **database, const q_command *c, q_gate_opened opened,
+           pr_err *err)
+{
+    opened(NULL);
+    q_close(*database);
+    *database = NULL;
+    pr_code rc = q_open_all(c->path, c->n_paths, database, err);
+    opened(*database);
+    return rc;
+}
+
+static bool
+has_answer(pr_code code)
+{
+    return code == PR_OK || code == PR_REGRESSION;
+}
+
+static pr_code
+check(q_database **database, const q_command *c, q_gate_opened opened,
+      q_check_answer *ret, pr_err *err)
+{
+    q_check_opts opts = c->check;
+    opts.first_stage = c->more != NULL;
+    pr_err first = PR_ERR_INIT;
+    pr_code rc = q_run_check(*database, c->query, &opts, ret, &first);
+    if (!has_answer(rc) || !ret->needs_runs) {
+        if (rc != PR_OK)
+            *err = first;
+        return rc;
+    }
+    release(ret);
+    rc = record_more(c, err);
+    if (rc == PR_OK)
+        rc = open_again(database, c, opened, err);
+    opts.first_stage = 0;
+    return rc == PR_OK ? q_run_check(*database, c->query, &opts, ret, err) : rc;
+}
+
+pr_code
+q_gate(q_database **database, const q_command *command, const q_look *look,
+       FILE *out, q_gate_opened opened, pr_err *err)
+{
+    q_outcome outcome = {.why = ""};
+    pr_err failed = PR_ERR_INIT;
+    outcome.code = check(database, command, opened, &outcome.answer, &failed);
+    outcome.why = failed.what;
+    pr_code rc = PR_OK;
+    if (outcome.answer.rules)
+        rc = q_render(outcome.answer.rules, look, out, err);
+    if (rc == PR_OK &&
+        (has_answer(outcome.code) || outcome.code == PR_INCOMPARABLE))
+        rc = write_reports(&outcome, command, err);
+    release(&outcome.answer);
+    if (rc != PR_OK)
+        return rc;
+    if (outcome.code != PR_OK)
+        *err = failed;
+    return outcome.code;
+}

@@ -1,0 +1,21 @@
+/*
+ * gate.h - the verb check as a program: outputs, and a second stage.
+ */
+#ifndef QUERY_GATE_H
+#define QUERY_GATE_H
+
+#include "query/command_line.h"
+#include "query/render.h"
+
+/* Hears of the database that is asked from now on; NULL: none is open. */
+typedef void (*q_gate_opened)(q_database *database);
+
+/* Check, write the table to `out` and the reports to their files.  Where more
+ * runs are needed and the command line has a command for them, run it, open
+ * the files anew (*database becomes another) and check again.  PR_REGRESSION
+ * and PR_INCOMPARABLE are outcomes. */
+pr_code q_gate(q_database **database, const q_command *command,
+               const q_look *look, FILE *out, q_gate_opened opened,
+               pr_err *err);
+
+#endif

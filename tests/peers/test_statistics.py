@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""spec/compare.md, 3, by numpy and scipy, against the library's answers.
+
+    test_statistics.py [SEED]
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+from scipy import stats
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../interop"))
+
+import harness  # noqa: E402
+
+CENTRED, SECONDS, SHARE = range(3)
+CANNOT_TELL, SAME, WORSE, BETTER, NEW, GONE = range(6)
+INTERVAL = 1000
+
+
+def library(text):
+    done = subprocess.run([harness.tool("compare")], input=text, text=True,
+                          capture_output=True, check=True)
+    return [[float(word) for word in line.split()]
+            for line in done.stdout.splitlines()]
+
+
+# ---- the specification, once more ----
+
+def scaled(y, n, scale, whole):
+    """(values on the scale, common factors, the scale that was possible)"""
+    order = np.sort(n[n >= 20])
+    if len(order) >= 5:
+        reference = n >= min(order[-5], 50)
+        own = y[reference]
+        factor = np.median(own - own.mean(axis=1, keepdims=True), axis=0)
+    else:
+        factor = np.log(np.maximum(whole, 1))
+        scale = SECONDS if scale == CENTRED else scale
+    by = {CENTRED: factor, SECONDS: 0,
+          SHARE: np.log(np.maximum(whole, 1))}[scale]
+    return y - by, factor, scale
+
+
+def variance(z, n, k, samples):
+    df = z.shape[1] - 2
+    counting = 1 / np.maximum(n, 1)
+    if df == 0:
+        now = np.maximum(samples[:, 1], 1)
+        return 0.01 + (counting + 1 / now) / 2, np.inf
+    s2 = (z[:, :k].var(axis=1) * k + z[:, k:].var(axis=1) *
+          (z.shape[1] - k)) / df
+    many = n >= 50
+    between = (max(1e-4, np.median((s2 - counting)[many])) if many.any()
+               else 0.01)
+    g = counting + between
+    some = n >= 20
+    u0 = np.median((s2 / g)[some]) if some.any() else 0
+    u0 = u0 / (1 - 2 / (9 * df)) ** 3 if u0 > 0 else 1
+    return np.maximum(s2, (4 * u0 * g + df * s2) / (df + 4)), df + 4
+
+
+def holm(p):
+    """statsmodels' definition, written anew."""
+    order = np.argsort(p, kind="stable")
+    out = np.empty(len(p))
+    out[order] = np.minimum(1, np.maximum.accumulate(
+        p[order] * (len(p) - np.arange(len(p)))))
+    return out
+
+
+def presence(samples, k):
+    m = samples.shape[1] - k
+    base, new = samples[:, :k], samples[:, k:]
+
+    def missing(with_it, without):
+        n = with_it.sum(axis=1)
+        return ((2 * (with_it > 0).sum(axis=1) > with_it.shape[1]) &
+                (np.minimum(n, n * without / with_it.shape[1]) >= 10))
+
+    return np.where((base.sum(axis=1) == 0) & missing(new, k), NEW, np.where(
+        (new.sum(axis=1) == 0) & missing(base, m), GONE, CANNOT_TELL))
+
+
+def specification(samples, us, whole_n, whole_us, work, k, scale):
+    m = us.shape[1] - k
+    quantum = whole_us.sum() / whole_n.sum()
+    y = np.log(np.maximum(us, 0.3 * quantum) / work)
+    n = samples[:, :k].mean(axis=1)
+    z, factor, scale = scaled(y, n, scale, whole_us / work)
+    if scale != SHARE and len(n[n >= 20]) < 5:
+        factor = np.log(np.maximum(whole_us, 1) / work)
+    v, nu = variance(z, n, k, samples)
+    d = z[:, k:].mean(axis=1) - z[:, :k].mean(axis=1)
+    e = np.sqrt(v * (1 / k + 1 / m))
+    t = stats.norm if np.isinf(nu) else stats.t(nu)
+    p = 2 * t.sf(np.abs(d / e))
+    share = us / whole_us
+    base_share, new_share = (share[:, :k].mean(axis=1),
+                             share[:, k:].mean(axis=1))
+    verdict = presence(samples, k)
+    tested = ((np.maximum(base_share, new_share) >= 0.005) &
+              (verdict == CANNOT_TELL))
+    adjusted = np.full(len(p), np.nan)
+    adjusted[tested] = holm(p[tested])
+    reach = t.isf(0.025 / max(tested.sum(), 1)) + t.isf(0.2)
+    low, high = np.exp(d - t.isf(0.025) * e), np.exp(d + t.isf(0.025) * e)
+    one, others = ((z[:, k:], z[:, :k]) if m == 1 else (z[:, :k], z[:, k:]))
+    inside = np.zeros(len(p), bool)
+    if 1 in (k, m) and max(k, m) > 1:
+        inside = ((others.min(axis=1) <= one[:, 0]) &
+                  (one[:, 0] <= others.max(axis=1)))
+    free = verdict == CANNOT_TELL
+    marked = free & (adjusted <= 0.05) & ~inside
+    worse, better = marked & (d > np.log(1.05)), marked & (d < -np.log(1.05))
+    same = free & ~worse & ~better & (np.maximum(high, 1 / low) - 1 <= 0.1)
+    verdict[worse], verdict[better], verdict[same] = WORSE, BETTER, SAME
+    head = [scale, np.exp(factor[k:].mean() - factor[:k].mean())]
+    return head, np.column_stack([
+        (us / work)[:, :k].mean(axis=1), (us / work)[:, k:].mean(axis=1),
+        base_share, new_share,
+        np.exp(y[:, k:].mean(axis=1) - y[:, :k].mean(axis=1)), np.exp(d), low,
+        high, np.sqrt(v), p, adjusted, np.exp(reach * e) - 1, verdict]), factor
+
+
+# ---- made runs ----
+
+def make(rnd, k, m, functions):
+    mean = 600 * rnd.uniform(0.6, 0.9) ** np.arange(functions)
+    common = rnd.normal(0, 0.15, k + m)
+    own = rnd.normal(0, rnd.uniform(0.02, 0.3, functions)[:, None],
+                     (functions, k + m))
+    change = np.zeros((functions, k + m))
+    change[rnd.integers(functions), k:] = rnd.choice([0, 0.3, -0.4, 1])
+    samples = rnd.poisson(mean[:, None] * np.exp(common + own + change))
+    for side in (slice(0, k), slice(k, None)):
+        if functions > 3 and rnd.random() < 0.3:
+            samples[rnd.integers(functions), side] = 0
+    us = samples * INTERVAL + rnd.integers(0, 200, samples.shape) * (samples
+                                                                     > 0)
+    rest = rnd.integers(1, 200, k + m)
+    whole_n = samples.sum(axis=0) + rest
+    return samples, us, whole_n, us.sum(axis=0) + rest * INTERVAL
+
+
+def text_of(samples, us, whole_n, whole_us, work, k, scale):
+    f, runs = samples.shape
+    lines = ["sides %d %d %d %d" % (scale, k, runs - k, f),
+             " ".join(repr(float(w)) for w in work),
+             " ".join("%d %d" % pair for pair in zip(whole_n, whole_us))]
+    lines += [" ".join("%d %d" % pair for pair in zip(samples[i], us[i]))
+              for i in range(f)]
+    return "\n".join(lines) + "\n"
+
+
+def close(a, b, within):
+    return np.allclose(a, b, rtol=within, atol=1e-300, equal_nan=True)
+
+
+def check_distributions(results, rnd):
+    t = np.concatenate([rnd.uniform(-12, 12, 300), 10 ** rnd.uniform(-6, 4,
+                                                                    200)])
+    df = np.concatenate([rnd.integers(1, 60, 400), 10 ** rnd.uniform(0, 5,
+                                                                    100)])
+    mine = library("".join("t %r %r\n" % (float(a), float(b))
+                           for a, b in zip(t, df)))
+    theirs = 2 * stats.t.sf(np.abs(t), df)
+    kept = theirs > 1e-290
+    results.check("two tails of t are scipy's to 1e-9",
+                  close(np.array(mine)[kept, 0], theirs[kept], 1e-9),
+                  np.abs(np.array(mine)[kept, 0] / theirs[kept] - 1).max())
+    above = 10 ** rnd.uniform(-9, np.log10(0.5), 500)
+    mine = library("".join("quantile %r %r\n" % (float(a), float(b))
+                           for a, b in zip(above, df)))
+    found = stats.t.sf(np.array(mine)[:, 0], df)
+    results.check("the tail beyond a quantile of t is scipy's to 1e-9",
+                  close(found, above, 1e-9), np.abs(found / above - 1).max())
+
+
+def check_factor(results, head, factor, k):
+    if len(factor) == 2:
+        return np.isnan(head[2:5]).all()
+    test = stats.ttest_ind(factor[k:], factor[:k]) if min(
+        k, len(factor) - k) > 1 else None
+    if test is None:
+        return True
+    interval = test.confidence_interval()
+    return close(head[2:5], [np.exp(interval.low), np.exp(interval.high),
+                             test.pvalue], 1e-7)
+
+
+def check_sides(results, rnd):
+    for k, m in ((1, 1), (3, 1), (1, 4), (2, 2), (3, 3), (5, 5), (10, 3)):
+        for scale in (CENTRED, SECONDS, SHARE):
+            worst = ""
+            for functions in (1, 4, 6, 12, 40, 120):
+                made = make(rnd, k, m, functions)
+                work = (rnd.uniform(0.5, 2, k + m) if rnd.random() < 0.5
+                        else np.ones(k + m))
+                mine = library(text_of(*made, work, k, scale))
+                head, theirs, factor = specification(*made, work, k, scale)
+                got = np.array(mine[1:])
+                if not (close(mine[0][:2], head, 1e-9) and
+                        check_factor(results, mine[0], factor, k) and
+                        close(got, theirs, 1e-8)):
+                    bad = np.argwhere(~np.isclose(got, theirs, rtol=1e-8,
+                                                  equal_nan=True))
+                    worst = "%d functions: %s %s %s" % (
+                        functions, mine[0], head, [
+                            (tuple(at), got[tuple(at)], theirs[tuple(at)])
+                            for at in bad[:5]])
+            results.check("%d v %d runs, scale %d" % (k, m, scale), not worst,
+                          worst)
+
+
+def main():
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    print("# seed %d" % seed)
+    results = harness.Results()
+    rnd = np.random.default_rng(seed)
+    check_distributions(results, rnd)
+    check_sides(results, rnd)
+    results.exit()
+
+
+if __name__ == "__main__":
+    main()
