@@ -18,7 +18,12 @@
 #define TIME_LEAST_NS UINT64_C(1000000)
 #define TIME_MOST_NS  (UINT64_C(86400000000000) * 3660)
 
-enum { DEFAULT_PERIOD_NS = 1000000, DEPTH_LEAST = 3, DEPTH_MOST = 1 << 20 };
+enum {
+    DEFAULT_PERIOD_NS = 1000000,
+    DEPTH_LEAST = 3,
+    DEPTH_MOST = 1 << 20,
+    REPEAT_MOST = 10000
+};
 
 /* ---- numbers ---- */
 
@@ -165,7 +170,9 @@ enum {
     OPTION_NAME,
     OPTION_KEEP,
     OPTION_MAX_SIZE,
-    OPTION_METRICS
+    OPTION_METRICS,
+    OPTION_REPEAT,
+    OPTION_IN_TURN
 };
 
 static const struct option long_options[] = {
@@ -205,6 +212,8 @@ static const struct option long_options[] = {
     {"keep", required_argument, NULL, OPTION_KEEP},
     {"max-size", required_argument, NULL, OPTION_MAX_SIZE},
     {"metrics", required_argument, NULL, OPTION_METRICS},
+    {"repeat", required_argument, NULL, OPTION_REPEAT},
+    {"in-turn", required_argument, NULL, OPTION_IN_TURN},
     {"top", no_argument, NULL, OPTION_TOP},
     {"wait", no_argument, NULL, OPTION_WAIT},
     {"no-command-line", no_argument, NULL, OPTION_NO_COMMAND_LINE},
@@ -232,6 +241,10 @@ static const char help[] =
     "ends)\n"
     "      --children        each Python child gets a profile of its "
     "own\n"
+    "      --repeat N        N runs of COMMAND, each a file of the folder "
+    "FILE\n"
+    "      --in-turn DIR=COMMAND   with --repeat: another command, in "
+    "turn\n"
     "  -f, --force           replace FILE if it exists\n"
     "  -q, --quiet           no status line and no summary\n"
     "\n"
@@ -317,6 +330,17 @@ add_label(rec_options *o, const char *text, pr_err *err)
     o->label = grown;
     o->label[o->n_labels++] =
         (rec_label){text, (size_t)(equals - text), equals + 1};
+    return PR_OK;
+}
+
+static pr_code
+add_turn(rec_options *o, const char *text, pr_err *err)
+{
+    const char **grown = realloc(o->turn, (o->n_turns + 1) * sizeof *o->turn);
+    if (!grown)
+        return pr_no_memory(err);
+    o->turn = grown;
+    o->turn[o->n_turns++] = text;
     return PR_OK;
 }
 
@@ -432,6 +456,11 @@ take_value(rec_options *o, int option, const char *text, pr_err *err)
         return PR_OK;
     case OPTION_LABEL:
         return add_label(o, text, err);
+    case OPTION_REPEAT:
+        return parse_count(text, 1, REPEAT_MOST, "number of runs", &o->repeat,
+                           err);
+    case OPTION_IN_TURN:
+        return add_turn(o, text, err);
     default:
         return take_word(o, option, text, err);
     }
@@ -575,6 +604,11 @@ check_complete(const rec_options *o, pr_err *err)
         PR_FAIL(err, PR_USAGE, "no process given");
     else if (o->pid && o->command)
         PR_FAIL(err, PR_USAGE, "both a process and a command given");
+    else if ((o->repeat || o->n_turns) &&
+             !(o->repeat && o->command && o->output && !needs_pid))
+        PR_FAIL(err, PR_USAGE,
+                "--repeat needs a folder after -o and a command, --in-turn"
+                " needs --repeat");
     else if (o->top && (o->command || o->children || o->wait))
         PR_FAIL(err, PR_USAGE, "--top shows one process that is running");
     else if (!needs_pid && o->output && strcmp(o->output, "-") == 0) {
@@ -644,6 +678,8 @@ void
 rec_options_release(rec_options *o)
 {
     free(o->label);
+    free(o->turn);
     o->label = NULL;
-    o->n_labels = 0;
+    o->turn = NULL;
+    o->n_labels = o->n_turns = 0;
 }

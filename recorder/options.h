@@ -43,6 +43,9 @@ typedef struct rec_options {
     rec_unwinder_opts unwinder;
     rec_label *label; /* owned; keys and values are argv's */
     size_t n_labels;
+    long repeat;       /* runs, into the folder `output`; 0: one, into a file */
+    const char **turn; /* owned; "DIR=COMMAND" of argv, recorded in turn */
+    size_t n_turns;
 } rec_options;
 
 /* PR_OK, or PR_USAGE with the fault.  Release in either case. */

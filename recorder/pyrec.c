@@ -4,6 +4,7 @@
 #include "recorder/dump.h"
 #include "recorder/gcdump.h"
 #include "recorder/options.h"
+#include "recorder/repeat.h"
 #include "recorder/schedule.h"
 #include "recorder/screen.h"
 #include "recorder/session.h"
@@ -99,6 +100,8 @@ main(int argc, char **argv)
         status = dump_collections(&options);
     else if (options.every_ns)
         status = rec_schedule_run(&options);
+    else if (options.repeat)
+        status = rec_repeat_run(&options);
     else if (options.top)
         status = record_with_view(&options);
     else
