@@ -7,6 +7,13 @@
 #include "query/run.h"
 
 static pr_code
+fail_to_explain(pr_err *err)
+{
+    return PR_FAIL_AT(err, PR_USAGE, 0,
+                      "'explain' shows SQL, and a comparison has none");
+}
+
+static pr_code
 run_diff(q_database *database, const char *text, const q_query *query,
          q_result **ret, pr_err *err)
 {
@@ -48,8 +55,7 @@ q_run_comparison(q_database *database, const char *text, const q_query *query,
                  q_result **ret, pr_err *err)
 {
     if (query->explain)
-        return PR_FAIL_AT(err, PR_USAGE, 0,
-                          "'explain' shows SQL, and a comparison has none");
+        return fail_to_explain(err);
     if (query->verb == Q_CHECK)
         return run_check(database, text, query, ret, err);
     return run_diff(database, text, query, ret, err);
@@ -63,9 +69,12 @@ q_run_check(q_database *database, const char *query, const q_check_opts *opts,
     pr_code rc = q_parse(query, &parsed, err);
     if (rc != PR_OK)
         return rc;
-    rc = parsed.verb == Q_CHECK
-             ? q_check_run(database, query, &parsed, opts, ret, err)
-             : PR_FAIL_AT(err, PR_USAGE, 0, "the query is not a check");
+    if (parsed.verb != Q_CHECK)
+        rc = PR_FAIL_AT(err, PR_USAGE, 0, "the query is not a check");
+    else if (parsed.explain)
+        rc = fail_to_explain(err);
+    else
+        rc = q_check_run(database, query, &parsed, opts, ret, err);
     q_query_release(&parsed);
     return rc;
 }

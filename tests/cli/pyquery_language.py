@@ -43,6 +43,7 @@ def examples_of_help(profile):
             for row in csv.DictReader(io.StringIO(text))}
 
 
+FEW = {"check": ("--min-samples=0", "--min-runs=1")}  # the base is small
 COMPUTED = ("diff", "check", "history")  # without SQL to explain
 
 
@@ -76,7 +77,7 @@ def main():
            set(spec.items()) ^ set(told.items()))
     for verb, example in spec.items():
         for form in FORMATS if verb in ("top", "tree") else ("table", "json"):
-            done = ask(profile, *example.split(), "as", form)
+            done = ask(profile, *example.split(), "as", form, *FEW.get(verb, ()))
             result(done.returncode == 0 and done.stdout and not done.stderr,
                    "%s as %s" % (example, form), done.stderr)
         done = ask(profile, "explain", *example.split())
