@@ -121,6 +121,40 @@ pr_code conv_compare(const conv_sides *sides, const conv_compare_opts *opts,
 /* "worse", "better", "same", "cannot tell", "new", "gone"; static. */
 const char *conv_verdict_name(conv_verdict verdict);
 
+/* ---- series ---- */
+
+/* The scaled logarithms of each function's seconds in each of n_base runs, or
+ * builds; n_new is 0.  ret[n_functions][n_base].  *ret_scale (may be NULL) as
+ * conv_comparison.scale. */
+pr_code conv_series(const conv_sides *runs, conv_scale scale, double *ret,
+                    conv_scale *ret_scale, pr_err *err);
+
+/* A value that begins a new level. */
+typedef struct conv_point {
+    size_t at;            /* index of the first value of the new level */
+    double before, after; /* means of the values up to the points beside it */
+    double p;             /* of Student's test between these values */
+} conv_point;
+
+#define CONV_HISTORY_ALPHA 1e-4
+
+/* The points at which the level of n values changes; each with p <= alpha.
+ * ret[n] is the caller's; returns how many. */
+pr_code conv_change_points(const double *y, size_t n, double alpha,
+                           conv_point *ret, size_t *ret_n, pr_err *err);
+
+/* The newest values against the 30 before them. */
+typedef struct conv_newest {
+    size_t n;     /* how many newest ones differ: 1, 2, 4 or 8; 0: none */
+    double ratio; /* exp(their mean - that of the 30 before); 1: none */
+    double p;     /* of the n, or the smallest of all */
+} conv_newest;
+
+/* Asks for more runs, and is no verdict: it alarms about 1.5 times in 1000
+ * unchanged series and builds.  n values, the newest last; fewer than ten
+ * never alarm. */
+conv_newest conv_judge_newest(const double *y, size_t n);
+
 #ifdef __cplusplus
 }
 #endif
