@@ -177,6 +177,28 @@ prune(search *s)
     }
 }
 
+/* Between its neighbours each point goes to where the levels explain most: the
+ * energy distance finds changes of any kind, and places those of the mean less
+ * exactly. */
+static void
+place(search *s)
+{
+    for (size_t i = 0; i < s->n_points; i++) {
+        size_t first = begin_of(s, i), n = end_of(s, i) - first;
+        const double *y = s->y + first;
+        double sum = 0, all = conv_mean(y, n) * (double)n, most = -1;
+        for (size_t m = 1; m + LEAST_LEVEL <= n; m++) {
+            sum += y[m - 1];
+            double d = sum / (double)m - (all - sum) / (double)(n - m);
+            double between = d * d * (double)m * (double)(n - m);
+            if (m >= LEAST_LEVEL && between > most) {
+                most = between;
+                s->point[i].at = first + m;
+            }
+        }
+    }
+}
+
 pr_code
 conv_change_points(const double *y, size_t n, double alpha, conv_point *ret,
                    size_t *ret_n, pr_err *err)
@@ -189,6 +211,8 @@ conv_change_points(const double *y, size_t n, double alpha, conv_point *ret,
                            " number",
                            i + 1);
     split(&s, 0, n);
+    prune(&s);
+    place(&s);
     prune(&s);
     *ret_n = s.n_points;
     return PR_OK;

@@ -1,11 +1,14 @@
 /*
  * history.c - change points of made series: false ones, and steps found.
  *
- * usage: history N SEED
+ * usage: history N SEED [ALPHA] <PROGRAMS
  *
  * Rows, tab-separated: unchanged series of 113 builds (false points in one,
  * alarms of the newest build in 1000); series of 80 builds with a step at a
- * random place (found within 3 builds); seconds for 10,000 series of 200.
+ * random place (found within 3 builds); seconds for 10,000 series of 200.  Of
+ * recorded programs, as simulate.c reads them: the series of each function with
+ * an sd between runs of .04 to .08, in the order of recording; and series of 80
+ * values drawn from it with a step.
  */
 #include <pyrec/compare.h>
 
@@ -36,13 +39,13 @@ normal(void)
 }
 
 static conv_point point[MOST];
+static double alpha = CONV_HISTORY_ALPHA;
 
 static size_t
 points_of(const double *y, size_t n)
 {
     size_t found = 0;
-    if (conv_change_points(y, n, CONV_HISTORY_ALPHA, point, &found, NULL) !=
-        PR_OK)
+    if (conv_change_points(y, n, alpha, point, &found, NULL) != PR_OK)
         exit(1);
     return found;
 }
@@ -106,11 +109,110 @@ print_speed(void)
            found);
 }
 
+/* ---- recorded series ---- */
+
+typedef struct recorded {
+    size_t series, points; /* unchanged, and false points in them */
+    size_t steps, found;
+} recorded;
+
+static double
+sd_of(const double *y, size_t n)
+{
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += y[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (y[i] - mean) * (y[i] - mean);
+    return sqrt(squares / (double)(n - 1));
+}
+
+/* 80 values drawn from the series, with a step of 10 %. */
+static int
+finds_step(const double *from, size_t n)
+{
+    double y[80];
+    size_t at = 10 + (size_t)(uniform() * 60);
+    for (size_t i = 0; i < 80; i++)
+        y[i] =
+            from[(size_t)(uniform() * (double)n)] + (i >= at ? log1p(0.1) : 0);
+    for (size_t p = points_of(y, 80); p > 0; p--)
+        if (point[p - 1].at + 3 >= at && point[p - 1].at <= at + 3)
+            return 1;
+    return 0;
+}
+
+static void
+take_series(const double *y, size_t n, recorded *r)
+{
+    double sd = sd_of(y, n);
+    r->series++;
+    r->points += points_of(y, n);
+    for (size_t i = 0; i < 200 && sd >= 0.04 && sd <= 0.08; i++, r->steps++)
+        r->found += (size_t)finds_step(y, n);
+}
+
+static void
+print_recorded(const char *name, const conv_sides *runs)
+{
+    size_t n = runs->n_base;
+    double *y = calloc(runs->n_functions * n + 1, sizeof *y);
+    recorded r = {0, 0, 0, 0};
+    if (conv_series(runs, CONV_SCALE_CENTRED, y, NULL, NULL) != PR_OK)
+        exit(1);
+    for (size_t f = 0; f < runs->n_functions; f++) {
+        double count = 0, all = 0;
+        for (size_t i = 0; i < n; i++) {
+            count += (double)runs->function[f * n + i].n;
+            all += (double)runs->whole[i].n;
+        }
+        if (count >= 0.005 * all && count >= 50 * (double)n)
+            take_series(y + f * n, n, &r);
+    }
+    printf("recorded\t%s\t%zu\t%zu\t%.3f\n", name, r.series, r.points,
+           r.steps ? (double)r.found / (double)r.steps : (double)NAN);
+    free(y);
+}
+
+/* Only the runs of the unchanged program are taken. */
+static void
+read_measures(conv_measure *ret, size_t kept, size_t runs)
+{
+    for (size_t r = 0; r < runs; r++) {
+        long long n, us;
+        if (scanf("%lld %lld", &n, &us) != 2)
+            exit(2);
+        if (r < kept)
+            ret[r] = (conv_measure){n, us};
+    }
+}
+
+static void
+read_recorded(void)
+{
+    char name[64];
+    size_t n, slow, functions, unused;
+    while (scanf("%63s %zu %zu %zu %zu", name, &n, &slow, &functions,
+                 &unused) == 5) {
+        conv_measure *all = calloc((functions + 1) * n, sizeof *all);
+        for (size_t f = 0; f <= functions; f++)
+            read_measures(all + f * n, n, n + slow);
+        conv_sides runs = {.n_base = n,
+                           .n_functions = functions,
+                           .function = all + n,
+                           .whole = all};
+        print_recorded(name, &runs);
+        free(all);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
-    if (argc != 3)
+    if (argc < 3 || argc > 4)
         return 2;
+    if (argc == 4)
+        alpha = strtod(argv[3], NULL);
     size_t n = strtoul(argv[1], NULL, 10);
     state = strtoull(argv[2], NULL, 10) * 0x9E3779B97F4A7C15u + 1;
     print_unchanged(n, 0);
@@ -120,5 +222,6 @@ main(int argc, char **argv)
     print_step(n, 0.20, 0.04, 0.08);
     print_step(n, 0.05, 0.02, 0.04);
     print_speed();
+    read_recorded();
     return 0;
 }
