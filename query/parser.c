@@ -661,7 +661,7 @@ take_subject(parser *p, const q_verb_info *v, pr_err *err)
     }
     if (v->link && strcmp(v->link, "...") == 0)
         return take_files(p, err);
-    bool ends = p->token.kind == Q_TOKEN_END || q_token_is(&p->token, "as");
+    bool ends = p->token.kind == Q_TOKEN_END || is_clause(p);
     if (!v->link || (!v->needs_name && ends))
         return PR_OK;
     if (v->link[0] && !q_token_is(&p->token, v->link)) {

@@ -78,6 +78,10 @@ static const q_verb_info verbs[] = {
      "diff old.bin"},
     {"check", Q_CHECK, Q_FUNCTION, Q_BY_SELF, 0, "...", false, Q_CLAUSES_SIDES,
      "whether rules for a comparison hold, for CI", "check old.bin"},
+    {"history", Q_HISTORY, Q_FUNCTION, Q_BY_SELF, 20, "", false,
+     BY | PER | IN | Q_CLAUSES_FRAMES | Q_CLAUSE_SCALE,
+     "functions over many builds, and the builds that changed them",
+     "history self(load)"},
     {"help", Q_HELP, Q_FUNCTION, Q_BY_DEFAULT, 0, "", false, 0,
      "the verbs, or what one verb takes", "help top"},
 };

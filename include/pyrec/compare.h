@@ -150,7 +150,7 @@ typedef struct conv_newest {
     double p;     /* of the n, or the smallest of all */
 } conv_newest;
 
-/* Asks for more runs, and is no verdict: it alarms about 1.5 times in 1000
+/* A reason to record more runs, not a verdict: it alarms about 1.5 times in 1000
  * unchanged series and builds.  n values, the newest last; fewer than ten
  * never alarm. */
 conv_newest conv_judge_newest(const double *y, size_t n);

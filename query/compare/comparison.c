@@ -3,6 +3,7 @@
  */
 #include "query/compare/check.h"
 #include "query/compare/diff.h"
+#include "query/compare/history.h"
 #include "query/result.h"
 #include "query/run.h"
 
@@ -58,6 +59,8 @@ q_run_comparison(q_database *database, const char *text, const q_query *query,
         return fail_to_explain(err);
     if (query->verb == Q_CHECK)
         return run_check(database, text, query, ret, err);
+    if (query->verb == Q_HISTORY)
+        return q_history_run(database, text, query, ret, err);
     return run_diff(database, text, query, ret, err);
 }
 

@@ -124,7 +124,8 @@ real_or(sqlite3_stmt *row, int column, double unknown)
     " interval_us, wall_us, duration_us, unobserved_us, missed_percent,"   \
     " error_percent, knows_ran, (SELECT total(n) FROM loss JOIN process"   \
     " ON process.id = process_id WHERE profile_id = profile.id), (SELECT " \
-    " value FROM label WHERE profile_id = profile.id AND key = %Q)"
+    " value FROM label WHERE profile_id = profile.id AND key = %Q),"       \
+    " (SELECT value FROM label WHERE profile_id = profile.id AND key = %Q)"
 
 static pr_code
 take_facts(sqlite3_stmt *row, q_run_facts *ret, pr_err *err)
@@ -145,7 +146,7 @@ take_facts(sqlite3_stmt *row, q_run_facts *ret, pr_err *err)
     pr_code rc = PR_OK;
     for (size_t i = 0; rc == PR_OK && i < sizeof texts / sizeof *texts; i++)
         rc = take_text(row, (int)i + 1, texts[i], err);
-    return rc;
+    return rc == PR_OK ? take_text(row, 17, &ret->label, err) : rc;
 }
 
 static void
@@ -153,7 +154,7 @@ release_facts(q_run_facts *facts)
 {
     char *texts[] = {facts->source, facts->recording, facts->host,
                      facts->python, facts->mode,      facts->capture,
-                     facts->time};
+                     facts->time,   facts->label};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     *facts = (q_run_facts){0};
@@ -353,10 +354,11 @@ read_runs(gatherer *g, const char *not_in, pr_err *err)
     if (rc != PR_OK)
         return rc;
     const char *unit = g->query->work.text ? g->query->work.text : "";
+    const char *label = g->query->label.text ? g->query->label.text : "";
     char *sql = sqlite3_mprintf("SELECT " PROFILE_COLUMNS
                                 " FROM profile WHERE (%s) AND NOT (%s)"
                                 " ORDER BY id",
-                                unit, in, not_in ? not_in : "0");
+                                unit, label, in, not_in ? not_in : "0");
     sqlite3_free(in);
     g->first_run = g->n_runs;
     g->profile.n = g->function.n = 0;
@@ -521,6 +523,22 @@ take_work(gatherer *g, const q_query *query, pr_err *err)
 
 /* ---- interface ---- */
 
+static pr_code
+finish(gatherer *g, pr_code rc, q_sides *ret)
+{
+    free(g->cell);
+    free(g->profile.at);
+    free(g->function.at);
+    if (rc == PR_OK) {
+        *ret = g->sides;
+        return rc;
+    }
+    g->sides.n_base = g->n_runs; /* what there is to release */
+    g->sides.n_new = 0;
+    q_sides_release(&g->sides);
+    return rc;
+}
+
 pr_code
 q_sides_read(q_database *base, q_database *now, const q_query *query,
              q_sides *ret, pr_err *err)
@@ -535,17 +553,21 @@ q_sides_read(q_database *base, q_database *now, const q_query *query,
         rc = fill(&g, err);
     if (rc == PR_OK)
         rc = take_work(&g, query, err);
-    free(g.cell);
-    free(g.profile.at);
-    free(g.function.at);
-    if (rc != PR_OK) {
-        g.sides.n_base = g.n_runs; /* what there is to release */
-        g.sides.n_new = 0;
-        q_sides_release(&g.sides);
-        return rc;
-    }
-    *ret = g.sides;
-    return PR_OK;
+    return finish(&g, rc, ret);
+}
+
+pr_code
+q_sides_read_all(q_database *database, const q_query *query, q_sides *ret,
+                 pr_err *err)
+{
+    gatherer g = {.database = database};
+    q_query side = side_query(query);
+    pr_code rc = read_base(&g, &side, err);
+    if (rc == PR_OK)
+        rc = fill(&g, err);
+    if (rc == PR_OK)
+        rc = take_work(&g, query, err);
+    return finish(&g, rc, ret);
 }
 
 void

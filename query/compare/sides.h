@@ -20,6 +20,7 @@ typedef struct q_run_facts {
     int64_t lost; /* samples; of its profiles together */
     double missed_percent, error_percent; /* < 0: unknown */
     bool knows_ran;
+    char *label; /* the value of the query's `per label KEY` */
     double work; /* 0: the label is not there or not a number above 0 */
 } q_run_facts;
 
@@ -42,6 +43,9 @@ typedef struct q_sides {
  * new side.  PR_NAME if a side is empty. */
 pr_code q_sides_read(q_database *base, q_database *now, const q_query *query,
                      q_sides *ret, pr_err *err);
+/* All profiles that the query selects, as a base without a new side. */
+pr_code q_sides_read_all(q_database *database, const q_query *query,
+                         q_sides *ret, pr_err *err);
 void q_sides_release(q_sides *sides);
 
 /* As conv_compare() takes them; arrays stay those of `sides`. */
