@@ -20,7 +20,7 @@ typedef struct rec_code_set {
     rec_extent *v; /* in order of address, each address once */
     size_t n, cap;
     uint32_t asked; /* batches since the set was last emptied */
-    bool ahead;     /* 3.14+: the next batch should read it */
+    uint32_t ahead; /* 3.14+: so many next batches should read it */
 } rec_code_set;
 
 void rec_code_set_release(rec_code_set *set);

@@ -700,6 +700,19 @@ common_prefix(const rec_stack *a, const rec_stack *b, uint32_t from)
     return p;
 }
 
+/* Where code is freed now and then, it pays to read a set in vain: to find that
+ * it was needed costs two reads more. */
+enum { FORESEEN = 16 };
+
+static void
+foresee(const rec_walker *w, rec_code_set *codes, const rec_stack *last)
+{
+    if (last->n && !rec_codes_hold(w->codes, &last->stamp))
+        codes->ahead = FORESEEN;
+    else if (codes->ahead)
+        codes->ahead--;
+}
+
 pr_code
 rec_stack_decode(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
                  rec_code_set *codes, const rec_stack *last, rec_stack *fresh,
@@ -710,7 +723,7 @@ rec_stack_decode(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
         return pr_no_memory(err);
     bool trusted;
     uint32_t same;
-    codes->ahead = last->n && !rec_codes_hold(w->codes, &last->stamp);
+    foresee(w, codes, last);
     pr_code code =
         compare_with_last(w, batch, &plan, last, &trusted, &same, err);
     if (code == PR_OK)
