@@ -418,7 +418,7 @@ def _():
 
 @vector("bad-foreign-text", "a text: R2")
 def _():
-    return b"a.py:f 3\n" * 20
+    return b"This is a text.\n" * 20
 
 
 @vector("bad-foreign-zeros", "64 zeros, as an aborted CPython leaves it: R2")
