@@ -294,10 +294,11 @@ compare-tables: ## the tables of spec/compare.md: records runs, half an hour
 T    ?= reader
 SECS ?= 60
 FUZZ_CC = clang
-fuzz: ## libFuzzer on tests/fuzz/fuzz_$(T).c for $(SECS) seconds; needs clang
+fuzz: $(B)/obj/converter/page/page_assets.c ## libFuzzer on tests/fuzz/fuzz_$(T).c for $(SECS) seconds; needs clang
 	@mkdir -p $(B)/fuzzer/found-$(T)
 	$(Q)$(FUZZ_CC) $(STD) -g -O1 -fsanitize=fuzzer,address,undefined -pthread \
-	    tests/fuzz/fuzz_$(T).c $(PROG_SRC) $(LIB_SRC) $(LIBS) -o $(B)/fuzzer/fuzz_$(T)
+	    tests/fuzz/fuzz_$(T).c $(PROG_SRC) $(LIB_SRC) $< $(LIBS) \
+	    -o $(B)/fuzzer/fuzz_$(T)
 	$(B)/fuzzer/fuzz_$(T) -max_total_time=$(SECS) -rss_limit_mb=2048 \
 	    $(B)/fuzzer/found-$(T) $(wildcard tests/fuzz/corpus/$(T))
 

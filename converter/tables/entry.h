@@ -33,5 +33,6 @@ pr_code conv_entry_put_runs(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_totals(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_events(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_tasks(conv_entry *entry, pr_err *err);
+pr_code conv_entry_put_opcodes(conv_entry *entry, pr_err *err);
 
 #endif

@@ -160,9 +160,9 @@ static pr_code
 put_all(conv_entry *e, pr_err *err)
 {
     static pr_code (*const put[])(conv_entry *, pr_err *) = {
-        conv_entry_put_profile, conv_entry_put_meta, conv_entry_put_threads,
-        conv_entry_put_nodes,   conv_entry_put_runs, conv_entry_put_totals,
-        conv_entry_put_events,  conv_entry_put_tasks};
+        conv_entry_put_profile, conv_entry_put_meta,  conv_entry_put_threads,
+        conv_entry_put_nodes,   conv_entry_put_runs,  conv_entry_put_totals,
+        conv_entry_put_events,  conv_entry_put_tasks, conv_entry_put_opcodes};
     pr_code rc =
         conv_names_add(e->tables->database, &e->tables->names, e->model,
                        &e->function, &e->frame, &e->names_changed, err);

@@ -14,6 +14,7 @@ import gzip
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -291,6 +292,54 @@ def check_pyspy_raw(results):
                   note)
 
 
+def check_recorded(results):
+    """A recording of austin 1.0.1 (Debian 12) of Python 3.8: austin -C -i 2000
+    python3.8 shop.py, with paths below /usr/local."""
+    path = os.path.join(outputs.SRC, "tests/interop/austin-1.0.1.txt")
+    self, total = collections.Counter(), collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            stack, us = line.rstrip("\n").rsplit(" ", 1)
+            _, _, *parts = stack.split(";")
+            frames = [re.fullmatch(r"(.*) \((.*)\)", text).groups()
+                      for text in parts[::2]]
+            if frames:
+                self[frames[-1]] += int(us)
+            for frame in set(frames):
+                total[frame] += int(us)
+    done = run(path, "--to", "csv", "-fqo", "recorded.csv")
+    got_self, got_total = collections.Counter(), collections.Counter()
+    with open("recorded.csv", newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            got_self[row["function"], row["file"]] += int(row["self_us"])
+            got_total[row["function"], row["file"]] += int(row["total_us"])
+    results.check("a recording of austin: self", +got_self == +self,
+                  done.stderr + str((self - got_self, got_self - self)))
+    results.check("a recording of austin: total", +got_total == +total,
+                  (total - got_total, got_total - total))
+
+
+def check_stock(results, path):
+    """CPython's own collapsed stacks of a file, and the file itself."""
+    if not harness.STOCK:
+        results.skip("collapsed stacks of CPython", "no CPython 3.15")
+        return
+    subprocess.run([harness.STOCK, "-m", "profiling.sampling", "replay",
+                    "--collapsed", "-o", "stock.txt", path], check=True,
+                   capture_output=True, env=dict(os.environ, LC_ALL="C"))
+    done = run("stock.txt", "--to", "collapsed", "--style", "stock", "-fqo",
+               "again.txt")
+    results.check("collapsed stacks of CPython come back",
+                  read("stock.txt") == read("again.txt"), done.stderr)
+    wanted = collections.Counter()
+    for (function, file), value in table(path).items():
+        wanted[function, os.path.basename(file)] += value[0]
+    got = collections.Counter({key: value[0] for key, value
+                               in table("stock.txt").items()})
+    results.check("and have the samples of its file", +got == +wanted,
+                  (got - wanted, wanted - got))
+
+
 # ---- refusals ----
 
 def refused(results, title, status, message, *arguments):
@@ -388,6 +437,8 @@ def main():
         check_pprof(results, "program.bin")
         check_foreign(results, rnd)
         check_pyspy_raw(results)
+        check_recorded(results)
+        check_stock(results, "program.bin")
         check_refusals(results, rnd)
         check_cuts(results, rnd)
         check_targets(results)

@@ -372,10 +372,35 @@ def check_sqlite(results, name, profile, path):
         f"sqlite runs of {name}",
         tuple(x or 0 for x in next(runs)) == (sum(t[1] for t in total),
                                               sum(t[2] for t in total)))
+    check_opcodes(results, name, profile, database)
     samples, = next(database.execute("SELECT samples FROM profile"))
     results.check(f"sqlite samples of {name}", samples == profile.samples(),
                   samples)
     database.close()
+
+
+def opcode_names():
+    """By number, as CPython 3.15 itself has them; None: it is not at hand."""
+    if not harness.STOCK:
+        return None
+    done = subprocess.run(
+        [harness.STOCK, "-c", "import dis; print(*dis._all_opname[:255])"],
+        capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+OPCODES = opcode_names()
+
+
+def check_opcodes(results, name, profile, database):
+    if OPCODES is None:
+        results.skip(f"sqlite opcodes of {name}", "no CPython 3.15")
+        return
+    want = {("3.15", frame[7], OPCODES[frame[7]]) for frame in profile.frames
+            if frame[7] != 255 and profile.start["python"][1] == 15
+            and not OPCODES[frame[7]].startswith("<")}
+    got = set(database.execute("SELECT python, number, name FROM opcode"))
+    results.check(f"sqlite opcodes of {name}", got == want, got ^ want)
 
 
 # ---- stock style ----
