@@ -215,6 +215,9 @@ q_contrast_describe(const q_contrast *contrast, unsigned measure, pr_buffer *to)
     describe_factor(h, s->work, to);
     pr_buffer_printf(to, "%zu function%s tested, %zu marked\n", h->n_tested,
                      plural(h->n_tested), h->n_marked);
+    for (size_t i = 0; i < s->roots.n; i++)
+        pr_buffer_printf(to, "files of %s are those of %s in the base\n",
+                         s->roots.root[i].to, s->roots.root[i].from);
     warn(contrast, h, to);
     pr_buffer_append(to, contrast->notes.at, contrast->notes.len);
 }

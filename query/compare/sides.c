@@ -39,6 +39,8 @@ typedef struct gatherer {
     q_database *database; /* the one that is read now ... */
     const q_query *query; /* ... and its question */
     size_t first_run;     /* of the side that is read now */
+    bool reads_base;
+    pr_strings *paths; /* that take_path() fills */
     places profile, function;
 } gatherer;
 
@@ -206,6 +208,13 @@ take_function(gatherer *g, sqlite3_stmt *row, pr_err *err)
     const char *name = (const char *)sqlite3_column_text(row, 2);
     uint32_t f = 0;
     pr_buffer key = {0};
+    const q_root *root =
+        g->reads_base && path ? q_roots_of(&s->roots, path, n_path) : NULL;
+    if (root) {
+        pr_buffer_puts(&key, root->to);
+        path += strlen(root->from);
+        n_path -= strlen(root->from);
+    }
     pr_buffer_append(&key, path ? path : "", path ? n_path : 0);
     pr_buffer_char(&key, '\0');
     pr_buffer_append(&key, name ? name : "", name ? n_name : 0);
@@ -219,6 +228,44 @@ take_function(gatherer *g, sqlite3_stmt *row, pr_err *err)
         return rc;
     s->is_gc[f] = sqlite3_column_int(row, 3) != 0;
     return add_place(&g->function, sqlite3_column_int64(row, 0), f, err);
+}
+
+/* ---- roots ---- */
+
+static pr_code
+take_path(gatherer *g, sqlite3_stmt *row, pr_err *err)
+{
+    uint32_t unused;
+    size_t n = (size_t)sqlite3_column_bytes(row, 0);
+    const char *path = (const char *)sqlite3_column_text(row, 0);
+    return path ? pr_strings_add(g->paths, path, n, &unused, err) : PR_OK;
+}
+
+static pr_code
+read_paths(gatherer *g, q_database *database, pr_strings *ret, pr_err *err)
+{
+    g->database = database;
+    g->paths = ret;
+    q_database_begin(database);
+    return each_row(g, sqlite3_mprintf("SELECT path FROM file"), take_path,
+                    err);
+}
+
+/* One database has each file once: its profiles share the roots. */
+static pr_code
+find_roots(gatherer *g, q_database *base, q_database *now, pr_err *err)
+{
+    pr_strings old = {0}, new = {0};
+    if (base == now)
+        return PR_OK;
+    pr_code rc = read_paths(g, base, &old, err);
+    if (rc == PR_OK)
+        rc = read_paths(g, now, &new, err);
+    if (rc == PR_OK)
+        rc = q_roots_find(&old, &new, &g->sides.roots, err);
+    pr_strings_release(&old);
+    pr_strings_release(&new);
+    return rc;
 }
 
 /* ---- amounts ---- */
@@ -543,10 +590,14 @@ pr_code
 q_sides_read(q_database *base, q_database *now, const q_query *query,
              q_sides *ret, pr_err *err)
 {
-    gatherer g = {.database = base};
+    gatherer g = {.database = base, .reads_base = true};
     q_query base_side = side_query(query), new_side = new_query(query);
-    pr_code rc = read_base(&g, &base_side, err);
+    pr_code rc = find_roots(&g, base, now, err);
+    g.database = base;
+    if (rc == PR_OK)
+        rc = read_base(&g, &base_side, err);
     g.database = now;
+    g.reads_base = false;
     if (rc == PR_OK)
         rc = read_new(&g, &base_side, &new_side, base == now, err);
     if (rc == PR_OK)
@@ -583,6 +634,7 @@ q_sides_release(q_sides *sides)
         free(sides->whole[i]);
     }
     free(sides->work);
+    q_roots_release(&sides->roots);
     *sides = (q_sides){0};
 }
 

@@ -7,6 +7,7 @@
 #ifndef QUERY_COMPARE_SIDES_H
 #define QUERY_COMPARE_SIDES_H
 
+#include "query/compare/roots.h"
 #include "query/database.h"
 #include "query/parser.h"
 
@@ -36,6 +37,7 @@ typedef struct q_sides {
     conv_measure *of[Q_MEASURES];    /* [function][run] */
     conv_measure *whole[Q_MEASURES]; /* [run]; Q_SELF and Q_TOTAL are equal */
     double *work;                    /* [run], or NULL */
+    q_roots roots; /* folders of the base that stand elsewhere now */
 } q_sides;
 
 /* Reads what the query selects.  `base` may be `now`: then the conditions on

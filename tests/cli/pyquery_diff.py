@@ -146,6 +146,26 @@ def check_recordings(results):
                   near(found["f"]["base_s"], 0.3), found["f"])
 
 
+def check_roots(results):
+    """Two checkouts: the base's files are found under the new side's root."""
+    os.makedirs("there")
+    for name, folder in (("x", b"/ci/main/src/app"), ("y", b"/ci/main/src/lib")):
+        made_runs.write(f"there/{name}.bin", {"f": 100, "g": 200},
+                        file=folder + b"/shop.py", recording=b"1" * 32)
+        made_runs.write(f"here-{name}.bin", {"f": 100, "g": 200},
+                        file=folder.replace(b"/ci/main", b"/home/me/pr 7") +
+                        b"/shop.py", recording=b"2" * 32)
+    done = ask("here-x.bin", "here-y.bin", "diff there as json")
+    answer = json.loads(done.stdout)
+    column = {name: i for i, name in enumerate(answer["columns"])}
+    results.check("a function is one in two checkouts",
+                  len(answer["rows"]) == 4 and
+                  all(row[column["base_samples"]] == row[column["new_samples"]]
+                      for row in answer["rows"]) and
+                  any("/home/me/pr 7" in n and "/ci/main" in n
+                      for n in answer["notes"]), done.stdout)
+
+
 def check_warnings(results):
     made_runs.write("other.bin", COUNTS, mode=1, python=(3, 12, 1),
                     host=b"elsewhere")
@@ -197,6 +217,7 @@ def main():
         check_json(results)
         check_scales(results)
         check_recordings(results)
+        check_roots(results)
         check_warnings(results)
         check_failures(results)
     results.exit()
