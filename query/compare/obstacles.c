@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Shares of time or samples by which sides may differ. */
-static const double MOST_APART = 0.20;
+static const double MOST_APART = 0.40;
 enum { MOST_INTERVAL = 2 }; /* ratio of intervals */
 
 static const char *
