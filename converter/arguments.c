@@ -4,6 +4,7 @@
 #include "converter/arguments.h"
 
 #include <base/duration.h>
+#include <base/size.h>
 #include <base/usage.h>
 #include <pyrec/version.h>
 
@@ -283,6 +284,18 @@ take_compression(arguments *args, const char *value)
 }
 
 static bool
+take_memory(arguments *args, const char *value)
+{
+    return pr_size_parse(value, &args->conv.memory);
+}
+
+static bool
+take_max_output(arguments *args, const char *value)
+{
+    return pr_size_parse(value, &args->conv.output_max);
+}
+
+static bool
 take_list(arguments *args, const char *value)
 {
     (void)value;
@@ -353,6 +366,10 @@ static const row rows[] = {
      take_follow},
     {"level", 0, "N", "of compression, 1 to 22 (bin)", take_level},
     {"compression", 0, "HOW", "zstd or none (bin)", take_compression},
+    {"memory", 0, "SIZE", "most memory; default 1G to read, 4G for stacks",
+     take_memory},
+    {"max-output", 0, "SIZE",
+     "most bytes of text; default 1G, or 1024 times FILE", take_max_output},
     {"list", 0, NULL, "the targets and the programs that open them", take_list},
     {"info", 0, NULL, "print what FILE holds", take_info},
     {"verify", 0, NULL, "check that FILE is whole", take_verify},

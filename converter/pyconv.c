@@ -261,11 +261,11 @@ flush_output(pr_err *err)
 }
 
 static int
-inform(const char *path)
+inform(const char *path, uint64_t memory)
 {
     pr_err err = PR_ERR_INIT;
     pr_buffer text = {0};
-    pr_code rc = conv_info(path, &text, &err);
+    pr_code rc = conv_info(path, memory, &text, &err);
     if (rc != PR_OK)
         report(&err);
     bool delivered = text.len != 0;
@@ -295,13 +295,15 @@ tell_whole(const char *path, const pf_reader *reader, pr_err *err)
 
 /* Damage is a failure here: nothing else was asked. */
 static int
-verify(const char *path, bool quiet)
+verify(const char *path, uint64_t memory, bool quiet)
 {
     pr_err err = PR_ERR_INIT;
     pf_reader *reader = NULL;
     progress shown;
     const pr_progress watch = begin_progress(&shown, quiet);
-    pr_code rc = pf_reader_open(path, NULL, &reader, &err);
+    pf_reader_opts budget = PF_READER_OPTS_INIT;
+    budget.memory = memory;
+    pr_code rc = pf_reader_open(path, &budget, &reader, &err);
     if (rc == PR_OK)
         rc = pf_reader_verify(reader, &watch, &err);
     end_progress(&shown);
@@ -344,9 +346,9 @@ act(arguments *args)
     case ARG_LIST:
         return list_kinds();
     case ARG_INFO:
-        return inform(args->input[0]);
+        return inform(args->input[0], args->conv.memory);
     case ARG_VERIFY:
-        return verify(args->input[0], args->quiet);
+        return verify(args->input[0], args->conv.memory, args->quiet);
     case ARG_CONVERT:
     case ARG_FOLLOW:
         break;

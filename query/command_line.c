@@ -6,6 +6,7 @@
 #include "query/values.h"
 #include "query/verbs.h"
 
+#include <base/size.h>
 #include <base/usage.h>
 #include <getopt.h>
 #include <pyrec/error.h>
@@ -39,6 +40,7 @@ static const char help[] =
     "      --sql SELECT   ask in SQL, reading only\n"
     "      --all          summary: all that the recorder noted\n"
     "      --no-pager     write a long table as it is\n"
+    "      --memory SIZE  most memory to read profiles (1G, stacks 4G)\n"
     "\n"
     "With the query 'check OLD...', for CI:\n"
     "      --fail RULE    'self(*) > +5% and significant' (the default),\n"
@@ -125,7 +127,17 @@ make_room(int argc, q_command *c, pr_err *err)
 static pr_code
 parse_options(int argc, char **argv, q_command *c, pr_err *err)
 {
-    enum { CSV = 256, JSON, MARKDOWN, SQL, ALL, NO_PAGER, FOLLOW, RECORDER };
+    enum {
+        CSV = 256,
+        JSON,
+        MARKDOWN,
+        SQL,
+        ALL,
+        NO_PAGER,
+        FOLLOW,
+        RECORDER,
+        MEMORY
+    };
     static const struct option longs[] = {
         {"csv", no_argument, NULL, CSV},
         {"json", optional_argument, NULL, JSON},
@@ -134,6 +146,7 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
         {"all", no_argument, NULL, ALL},
         {"no-pager", no_argument, NULL, NO_PAGER},
         {"interactive", no_argument, NULL, 'i'},
+        {"memory", required_argument, NULL, MEMORY},
         {"follow", no_argument, NULL, FOLLOW},
         {"fail", required_argument, NULL, FAIL},
         {"max", required_argument, NULL, MAX},
@@ -170,6 +183,12 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
             break;
         case NO_PAGER:
             c->no_pager = true;
+            break;
+        case MEMORY:
+            if (!pr_size_parse(optarg, &c->memory))
+                return PR_FAIL(err, PR_USAGE,
+                               "'%s' is wrong for --memory: " PR_SIZE_FORMS,
+                               optarg);
             break;
         case FOLLOW:
             c->follow = true;

@@ -20,6 +20,7 @@ typedef struct q_command {
     long recorder; /* process to be ended with the view; 0: none */
     bool keep;     /* and its file is not removed */
     bool no_pager;
+    uint64_t memory; /* to read profiles; 0: the default */
     bool has_check_option;
     bool is_check; /* the query is one; what follows goes with it */
     q_check_opts check;

@@ -483,10 +483,11 @@ enum { WRITE_VERSION = 18, HEAD = 20 };
 /* A handle of SQLite for whatever the paths are; PR_CUT and PR_DAMAGED with
  * one. */
 static pr_code
-open_any(const q_inputs *inputs, sqlite3 **ret, pr_err *err)
+open_any(const q_inputs *inputs, uint64_t memory, sqlite3 **ret, pr_err *err)
 {
     static const char magic[16] = "SQLite format 3";
     conv_opts opts = CONV_OPTS_INIT;
+    opts.memory = memory;
     for (size_t i = 0; i < inputs->n; i++) {
         char head[HEAD] = {0};
         size_t n = 0;
@@ -510,9 +511,10 @@ open_any(const q_inputs *inputs, sqlite3 **ret, pr_err *err)
 
 /* A folder's database in the cache; PR_END: there is no cache. */
 static pr_code
-open_folder(const char *folder, sqlite3 **ret, pr_err *err)
+open_folder(const char *folder, uint64_t memory, sqlite3 **ret, pr_err *err)
 {
     conv_opts opts = CONV_OPTS_INIT;
+    opts.memory = memory;
     char *path;
     pr_code rc = q_cache_path(folder, &path, err);
     if (rc != PR_OK)
@@ -525,29 +527,32 @@ open_folder(const char *folder, sqlite3 **ret, pr_err *err)
 }
 
 static pr_code
-open_paths(const char *const *path, size_t n, sqlite3 **ret, pr_err *err)
+open_paths(const char *const *path, size_t n, uint64_t memory, sqlite3 **ret,
+           pr_err *err)
 {
     struct stat st;
     q_inputs inputs = {0};
     bool folder = n == 1 && stat(path[0], &st) == 0 && S_ISDIR(st.st_mode);
-    pr_code rc = folder ? open_folder(path[0], ret, err) : PR_END;
+    pr_code rc = folder ? open_folder(path[0], memory, ret, err) : PR_END;
     if (rc != PR_END)
         return rc;
     rc = q_inputs_expand(path, n, &inputs, err);
     if (rc == PR_OK)
-        rc = open_any(&inputs, ret, err);
+        rc = open_any(&inputs, memory, ret, err);
     q_inputs_release(&inputs);
     return rc;
 }
 
 pr_code
-q_open_all(const char *const *path, size_t n, q_database **ret, pr_err *err)
+q_open_all(const char *const *path, size_t n, uint64_t memory, q_database **ret,
+           pr_err *err)
 {
     q_database *database = calloc(1, sizeof *database);
     if (!database)
         return pr_no_memory(err);
     database->max_ticks = MAX_TICKS;
-    pr_code opened = open_paths(path, n, &database->sqlite, err);
+    database->memory = memory;
+    pr_code opened = open_paths(path, n, memory, &database->sqlite, err);
     if (!database->sqlite) {
         q_close(database);
         return opened;
@@ -568,7 +573,7 @@ q_open_all(const char *const *path, size_t n, q_database **ret, pr_err *err)
 pr_code
 q_open(const char *path, q_database **ret, pr_err *err)
 {
-    return q_open_all(&path, 1, ret, err);
+    return q_open_all(&path, 1, 0, ret, err);
 }
 
 void

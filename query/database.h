@@ -19,6 +19,7 @@ struct q_database {
     sqlite3 *sqlite;
     uint64_t ticks; /* of STEPS_PER_TICK, since the question began */
     uint64_t max_ticks;
+    uint64_t memory;    /* for the profiles that a question opens */
     unsigned n_answers; /* temp tables made, for their names */
     bool guarded;       /* D4 holds now */
     bool knows_ran;     /* some profile says whether threads ran */

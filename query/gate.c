@@ -87,7 +87,7 @@ open_again(q_database **database, const q_command *c, q_gate_opened opened,
     opened(NULL);
     q_close(*database);
     *database = NULL;
-    pr_code rc = q_open_all(c->path, c->n_paths, database, err);
+    pr_code rc = q_open_all(c->path, c->n_paths, c->memory, database, err);
     opened(*database);
     return rc;
 }

@@ -225,7 +225,8 @@ run(const q_command *c)
 {
     pr_err err = PR_ERR_INIT, partly = PR_ERR_INIT;
     q_database *database = NULL;
-    pr_code opened = q_open_all(c->path, c->n_paths, &database, &partly);
+    pr_code opened =
+        q_open_all(c->path, c->n_paths, c->memory, &database, &partly);
     if (opened != PR_OK)
         report(&partly, NULL);
     if (!database)

@@ -8,6 +8,7 @@
 #include <base/create.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,9 @@ struct conv_outfile {
     conv_unfinished unfinished;
     bool force;
     mode_t mode;
-    int failed;      /* errno of the first write that failed */
-    conv_gzip *gzip; /* NULL: not compressed */
+    int failed;              /* errno of the first write that failed */
+    uint64_t limit, written; /* limit 0: none */
+    conv_gzip *gzip;         /* NULL: not compressed */
     size_t n;
     char buffer[BUFFER];
 };
@@ -218,9 +220,26 @@ conv_out_compress(conv_outfile *out, int jobs, pr_err *err)
     return conv_gzip_new(jobs, put_compressed, out, &out->gzip, err);
 }
 
+void
+conv_out_limit(conv_outfile *out, uint64_t bytes)
+{
+    out->limit = bytes;
+}
+
+static bool
+is_beyond(const conv_outfile *out)
+{
+    return out->limit && out->written > out->limit;
+}
+
 static void
 put_bytes(conv_outfile *out, const char *bytes, size_t len)
 {
+    out->written += len;
+    if (is_beyond(out) && !out->failed)
+        out->failed = EFBIG;
+    if (out->failed)
+        return;
     if (out->gzip)
         conv_gzip_write(out->gzip, bytes, len);
     else
@@ -289,6 +308,13 @@ static pr_code
 fail_to_write(const conv_outfile *out, pr_err *err)
 {
     int sys = out->failed;
+    if (is_beyond(out)) {
+        PR_FAIL(err, PR_LIMIT, "'%s' needs more than %" PRIu64 " bytes",
+                out->path, out->limit);
+        pr_err_hint(err, "choose less of the profile, or raise the limit with "
+                         "--max-output");
+        return PR_LIMIT;
+    }
     PR_FAIL_SYS(err, PR_IO, sys, "cannot write '%s'", out->path);
     pr_hint_room(sys, err);
     return PR_IO;

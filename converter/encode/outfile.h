@@ -29,6 +29,10 @@ pr_code conv_out_open(const char *path, bool force, bool whole, unsigned mode,
  * besides the caller's.  Before the first write. */
 pr_code conv_out_compress(conv_outfile *out, int jobs, pr_err *err);
 
+/* From here on no more than `bytes` are written, before compression: commit
+ * fails with PR_LIMIT.  0: no limit. */
+void conv_out_limit(conv_outfile *out, uint64_t bytes);
+
 /* The temporary name, for those that write by path. */
 const char *conv_out_path(const conv_outfile *out);
 

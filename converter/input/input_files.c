@@ -99,3 +99,14 @@ conv_paths_mode(const conv_paths *paths)
         mode &= stat(paths->at[i], &st) == 0 ? st.st_mode | 0600u : 0600u;
     return mode;
 }
+
+uint64_t
+conv_paths_bytes(const conv_paths *paths)
+{
+    struct stat st;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < paths->n; i++)
+        if (stat(paths->at[i], &st) == 0 && st.st_size > 0)
+            bytes += (uint64_t)st.st_size;
+    return bytes;
+}

@@ -6,6 +6,7 @@
 
 #include <pyrec/error.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct conv_paths {
     char **at;
@@ -22,5 +23,8 @@ void conv_paths_release(conv_paths *paths);
 /* The permissions that all of them have: an output of them may have no
  * more.  A file that cannot be asked counts as private. */
 unsigned conv_paths_mode(const conv_paths *paths);
+
+/* The sizes of all files that can be asked for theirs. */
+uint64_t conv_paths_bytes(const conv_paths *paths);
 
 #endif

@@ -18,8 +18,10 @@ struct conv_recording {
 /* An import that finds nothing leaves the file to the reader, whose message
  * names its kind. */
 static pr_code
-open_file(conv_recording *r, const char *path, const char *from, pr_err *err)
+open_file(conv_recording *r, const char *path, const char *from,
+          uint64_t memory, pr_err *err)
 {
+    pf_reader_opts budget = PF_READER_OPTS_INIT;
     bool is_profile = from && strcmp(from, "bin") == 0;
     pr_code rc = PR_OK;
     if (!is_profile) {
@@ -35,17 +37,18 @@ open_file(conv_recording *r, const char *path, const char *from, pr_err *err)
             return rc;
         }
     }
-    return pf_reader_open(path, NULL, &r->reader, err);
+    budget.memory = memory;
+    return pf_reader_open(path, &budget, &r->reader, err);
 }
 
 pr_code
-conv_recording_open(const char *path, const char *from, conv_recording **ret,
-                    pr_err *err)
+conv_recording_open(const char *path, const char *from, uint64_t memory,
+                    conv_recording **ret, pr_err *err)
 {
     conv_recording *r = calloc(1, sizeof *r);
     if (!r)
         return pr_no_memory(err);
-    pr_code rc = open_file(r, path, from, err);
+    pr_code rc = open_file(r, path, from, memory, err);
     if (rc == PR_OK)
         *ret = r;
     else
@@ -96,10 +99,10 @@ conv_recording_length_us(const conv_recording *r)
     return info->last_us > length ? info->last_us : length;
 }
 
-bool
-conv_recording_is_newer(const conv_recording *r)
+const pf_info *
+conv_recording_info(const conv_recording *r)
 {
-    return r->reader && pf_reader_info(r->reader)->newer_rewriter;
+    return r->reader ? pf_reader_info(r->reader) : NULL;
 }
 
 pr_code

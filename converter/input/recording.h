@@ -10,8 +10,9 @@
 typedef struct conv_recording conv_recording;
 
 /* from: the name of an import, "bin" for a profile, NULL: by the content.
+ * memory: the budget of a profile (pf_reader_opts).
  * Codes of pf_reader_open() and conv_import_open(). */
-pr_code conv_recording_open(const char *path, const char *from,
+pr_code conv_recording_open(const char *path, const char *from, uint64_t memory,
                             conv_recording **ret, pr_err *err);
 void conv_recording_free(conv_recording *recording); /* takes NULL */
 
@@ -22,8 +23,8 @@ const pr_process *conv_recording_process(const conv_recording *recording,
 uint64_t conv_recording_samples(const conv_recording *recording);
 /* How long it took, as far as the file says. */
 uint64_t conv_recording_length_us(const conv_recording *recording);
-/* Does it ask that a newer version rewrites it? */
-bool conv_recording_is_newer(const conv_recording *recording);
+/* All that a profile says of itself; NULL: it is an import. */
+const pf_info *conv_recording_info(const conv_recording *recording);
 
 /* As pf_reader_replay(). */
 pr_code conv_recording_replay(conv_recording *recording,

@@ -11,14 +11,22 @@
 
 typedef struct source {
     const char *path;
-    conv_recording *recording;
+    conv_recording *recording; /* NULL before and after its turn */
+    bool is_profile;           /* or an import */
+    pf_info info;              /* of an import: start and samples */
+    uint64_t length_us;
+    pr_process first; /* process 0: numbers, and texts in `texts` */
+    char *texts;
     uint32_t process;  /* files of one process have one number */
     uint64_t shift_us; /* of its time 0 */
 } source;
 
 struct conv_sources {
+    const char *from;
+    uint64_t memory;
     uint32_t n_processes;
-    bool compared; /* the first item is the base of a comparison */
+    bool compared;   /* the first item is the base of a comparison */
+    uint32_t n_base; /* processes of the base */
     size_t n;
     source *item;
 };
@@ -28,7 +36,7 @@ struct conv_sources {
 static const pr_start *
 start_of(const source *s)
 {
-    return conv_recording_start(s->recording);
+    return &s->info.start;
 }
 
 static bool
@@ -42,8 +50,16 @@ static bool
 overlap(const source *a, const source *b)
 {
     uint64_t x = start_of(a)->start_us, y = start_of(b)->start_us;
-    return x < y ? y - x < conv_recording_length_us(a->recording)
-                 : x - y < conv_recording_length_us(b->recording);
+    return x < y ? y - x < a->length_us : x - y < b->length_us;
+}
+
+static bool
+same_identity(const pr_process *p, const pr_process *q)
+{
+    bool both_start = p->start_us && q->start_us;
+    return p->pid == q->pid && same_text(p->host, q->host) &&
+           same_text(p->scope, q->scope) &&
+           (!both_start || p->start_us == q->start_us);
 }
 
 /* A process that a file does not name (CPython's do not) may be that of any
@@ -51,14 +67,36 @@ overlap(const source *a, const source *b)
 static bool
 same_process(const source *a, const source *b)
 {
-    const pr_process *p = conv_recording_process(a->recording, 0);
-    const pr_process *q = conv_recording_process(b->recording, 0);
+    const pr_process *p = &a->first, *q = &b->first;
     if (p->pid == 0 || q->pid == 0)
         return p->pid == q->pid && !overlap(a, b);
-    bool both_start = p->start_us && q->start_us;
-    return p->pid == q->pid && same_text(p->host, q->host) &&
-           same_text(p->scope, q->scope) &&
-           (!both_start || p->start_us == q->start_us);
+    return same_identity(p, q);
+}
+
+/* The same samples, by all that a profile says of itself. */
+static bool
+same_recording(const source *a, const source *b)
+{
+    const pf_info *x = &a->info, *y = &b->info;
+    return a->is_profile && b->is_profile && x->samples > 0 &&
+           x->start.start_us == y->start.start_us &&
+           x->first_us == y->first_us && x->last_us == y->last_us &&
+           x->samples == y->samples && x->threads == y->threads &&
+           x->strings == y->strings && x->frames == y->frames &&
+           same_identity(&a->first, &b->first);
+}
+
+/* Samples that are given twice would count twice. */
+static pr_code
+refuse_twice(const conv_sources *s, pr_err *err)
+{
+    for (size_t i = s->compared; i < s->n; i++)
+        for (size_t j = s->compared; j < i; j++)
+            if (same_recording(&s->item[i], &s->item[j]))
+                return PR_FAIL(err, PR_USAGE,
+                               "'%.80s' holds the same recording as '%.80s'",
+                               s->item[i].path, s->item[j].path);
+    return PR_OK;
 }
 
 static int
@@ -121,7 +159,72 @@ lay_out(conv_sources *s)
 /* ---- life ---- */
 
 static pr_code
-open_all(const char *const *path, size_t n, const char *from, bool compared,
+open_recording(const conv_sources *s, source *item, pr_err *err)
+{
+    return conv_recording_open(item->path, s->from, s->memory, &item->recording,
+                               err);
+}
+
+static void
+close_recording(source *item)
+{
+    conv_recording_free(item->recording);
+    item->recording = NULL;
+}
+
+static pr_text
+keep_text(char **at, pr_text text)
+{
+    pr_text kept = {*at, text.len};
+    if (text.len)
+        memcpy(*at, text.bytes, text.len);
+    *at += text.len;
+    return kept;
+}
+
+/* All that decides its place among the others. */
+static pr_code
+note_facts(source *item, pr_err *err)
+{
+    const conv_recording *r = item->recording;
+    const pr_process *first = conv_recording_process(r, 0);
+    const pf_info *info = conv_recording_info(r);
+    item->is_profile = info != NULL;
+    if (info)
+        item->info = *info;
+    item->info.start = *conv_recording_start(r);
+    item->info.samples = conv_recording_samples(r);
+    item->length_us = conv_recording_length_us(r);
+    item->first = (pr_process){.pid = first->pid, .start_us = first->start_us};
+    item->texts = malloc(first->host.len + first->scope.len + 1);
+    if (!item->texts)
+        return pr_no_memory(err);
+    char *at = item->texts;
+    item->first.host = keep_text(&at, first->host);
+    item->first.scope = keep_text(&at, first->scope);
+    return PR_OK;
+}
+
+/* One of several files is closed until its turn, so that their number is not
+ * that of open files, nor their memory that of all. */
+static pr_code
+add_source(conv_sources *s, const char *path, bool keep_open, pr_err *err)
+{
+    source *item = &s->item[s->n++];
+    item->path = path;
+    pr_code rc = open_recording(s, item, err);
+    if (rc == PR_OK)
+        rc = note_facts(item, err);
+    if (rc == PR_OK && s->compared && s->n == 1)
+        while (conv_recording_process(item->recording, s->n_base))
+            s->n_base++;
+    if (rc != PR_OK || !keep_open)
+        close_recording(item);
+    return rc;
+}
+
+static pr_code
+open_all(const char *const *path, size_t n, const conv_sources *how,
          conv_sources **ret, pr_err *err)
 {
     if (n == 0)
@@ -133,13 +236,13 @@ open_all(const char *const *path, size_t n, const char *from, bool compared,
         free(item);
         return pr_no_memory(err);
     }
+    *s = *how;
     s->item = item;
-    s->compared = compared;
     pr_code rc = PR_OK;
-    for (; s->n < n && rc == PR_OK; s->n++) {
-        item[s->n].path = path[s->n];
-        rc = conv_recording_open(path[s->n], from, &item[s->n].recording, err);
-    }
+    while (s->n < n && rc == PR_OK)
+        rc = add_source(s, path[s->n], n == 1, err);
+    if (rc == PR_OK)
+        rc = refuse_twice(s, err);
     if (rc == PR_OK) {
         lay_out(s);
         *ret = s;
@@ -151,32 +254,29 @@ open_all(const char *const *path, size_t n, const char *from, bool compared,
 
 pr_code
 conv_sources_open(const char *const *path, size_t n, const char *from,
-                  conv_sources **ret, pr_err *err)
+                  uint64_t memory, conv_sources **ret, pr_err *err)
 {
-    return open_all(path, n, from, false, ret, err);
+    const conv_sources how = {.from = from, .memory = memory};
+    return open_all(path, n, &how, ret, err);
 }
 
 pr_code
 conv_sources_open_base(const char *const *path, size_t n, const char *from,
-                       conv_sources **ret, uint32_t *ret_base, pr_err *err)
+                       uint64_t memory, conv_sources **ret, uint32_t *ret_base,
+                       pr_err *err)
 {
-    conv_sources *s;
-    uint32_t base = 0;
-    pr_code rc = open_all(path, n, from, true, &s, err);
-    if (rc != PR_OK)
-        return rc;
-    while (conv_recording_process(s->item[0].recording, base))
-        base++;
-    *ret = s;
-    *ret_base = base;
-    return PR_OK;
+    const conv_sources how = {.from = from, .memory = memory, .compared = true};
+    pr_code rc = open_all(path, n, &how, ret, err);
+    if (rc == PR_OK)
+        *ret_base = (*ret)->n_base;
+    return rc;
 }
 
 pr_code
 conv_sources_check_rewrite(const conv_sources *sources, pr_err *err)
 {
     for (size_t i = 0; i < sources->n; i++) {
-        if (conv_recording_is_newer(sources->item[i].recording))
+        if (sources->item[i].info.newer_rewriter)
             return PR_FAIL(err, PR_NEWER,
                            "'%s' holds what this version would lose: only a "
                            "newer one may rewrite it",
@@ -190,8 +290,10 @@ conv_sources_free(conv_sources *sources)
 {
     if (!sources)
         return;
-    for (size_t i = 0; i < sources->n; i++)
-        conv_recording_free(sources->item[i].recording);
+    for (size_t i = 0; i < sources->n; i++) {
+        close_recording(&sources->item[i]);
+        free(sources->item[i].texts);
+    }
     free(sources->item);
     free(sources);
 }
@@ -229,9 +331,12 @@ partial(pr_code rc)
 }
 
 static pr_code
-replay(const source *s, const conv_opts *opts, part_progress *progress,
-       pr_sink *sink, uint64_t *samples, pr_err *err)
+replay(const conv_sources *sources, source *s, const conv_opts *opts,
+       part_progress *progress, pr_sink *sink, uint64_t *samples, pr_err *err)
 {
+    pr_code rc = s->recording ? PR_OK : open_recording(sources, s, err);
+    if (rc != PR_OK)
+        return rc;
     pf_replay_opts replay = PF_REPLAY_OPTS_INIT;
     replay.from_us = less(opts->from_us, s->shift_us);
     replay.to_us = less(opts->to_us, s->shift_us);
@@ -239,8 +344,9 @@ replay(const source *s, const conv_opts *opts, part_progress *progress,
     if (opts->progress.report)
         replay.progress = (pr_progress){report_part, progress};
     uint64_t emitted = 0;
-    pr_code rc =
-        conv_recording_replay(s->recording, &replay, sink, &emitted, err);
+    rc = conv_recording_replay(s->recording, &replay, sink, &emitted, err);
+    if (sources->n > 1)
+        close_recording(s);
     *samples += emitted;
     progress->before += emitted;
     return rc;
@@ -253,13 +359,14 @@ feed_all(conv_sources *s, const conv_opts *opts, conv_merge *merge,
     part_progress progress = {&opts->progress, 0, 0};
     pr_code worst = PR_OK;
     for (size_t i = 0; i < s->n; i++)
-        progress.total += conv_recording_samples(s->item[i].recording);
+        progress.total += s->item[i].info.samples;
     for (size_t i = 0; i < s->n; i++) {
         pr_err err = PR_ERR_INIT;
         if (merge)
             conv_merge_next(merge, s->item[i].shift_us, s->item[i].process,
                             s->compared);
-        pr_code rc = replay(&s->item[i], opts, &progress, sink, samples, &err);
+        pr_code rc =
+            replay(s, &s->item[i], opts, &progress, sink, samples, &err);
         if (rc == PR_INCOMPARABLE) /* with those before it */
             pr_err_wrap(&err, "'%s'", s->item[i].path);
         if (!partial(rc)) {

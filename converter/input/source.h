@@ -13,17 +13,19 @@
 
 typedef struct conv_sources conv_sources;
 
-/* from: the name of an import, "bin", or NULL.  Codes of
- * conv_recording_open(). */
+/* from: the name of an import, "bin", or NULL; memory: the budget of each file.
+ * Several files are opened one at a time, here and when they are fed.  Codes of
+ * conv_recording_open(); PR_USAGE if two of them hold the same recording. */
 pr_code conv_sources_open(const char *const *path, size_t n, const char *from,
-                          conv_sources **ret, pr_err *err);
+                          uint64_t memory, conv_sources **ret, pr_err *err);
 
 /* The same for a comparison: path[0] is its base, the others are of other
  * processes and begin with it.  The processes of the base have the indices
  * 0 to *ret_base - 1. */
 pr_code conv_sources_open_base(const char *const *path, size_t n,
-                               const char *from, conv_sources **ret,
-                               uint32_t *ret_base, pr_err *err);
+                               const char *from, uint64_t memory,
+                               conv_sources **ret, uint32_t *ret_base,
+                               pr_err *err);
 void conv_sources_free(conv_sources *sources); /* takes NULL */
 
 /* PR_NEWER if one of them asks that a newer version rewrites it. */

@@ -214,7 +214,8 @@ build_model(conv_sources *sources, const conv_target *target,
                                      target->stock_names ||
                                      job->style == CONV_STYLE_STOCK ||
                                      job->opts->base != NULL, /* lines move */
-                                 .used_order = target->used_order};
+                                 .used_order = target->used_order,
+                                 .memory = job->opts->memory};
     const conv_opts *opts = job->opts;
     conv_model *model;
     pr_sink *first;
@@ -349,7 +350,9 @@ conv_job_add(const char *path, const conv_target *target, conv_job *job,
              conv_report *report, pr_err *err)
 {
     conv_sources *sources;
-    pr_code rc = conv_sources_open(&path, 1, job->opts->from, &sources, err);
+    const conv_opts *opts = job->opts;
+    pr_code rc =
+        conv_sources_open(&path, 1, opts->from, opts->memory, &sources, err);
     if (rc != PR_OK)
         return rc;
     rc = write_model(sources, target, job, report, err);
@@ -388,10 +391,12 @@ write_merged(const conv_paths *paths, const conv_target *target, conv_job *job,
     conv_sources *sources;
     const char *const *path = (const char *const *)paths->at;
     const char *from = job->opts->from;
-    pr_code rc = job->opts->base
-                     ? conv_sources_open_base(path, paths->n, from, &sources,
-                                              &job->n_base, err)
-                     : conv_sources_open(path, paths->n, from, &sources, err);
+    uint64_t memory = job->opts->memory;
+    pr_code rc =
+        job->opts->base
+            ? conv_sources_open_base(path, paths->n, from, memory, &sources,
+                                     &job->n_base, err)
+            : conv_sources_open(path, paths->n, from, memory, &sources, err);
     if (rc != PR_OK)
         return rc;
     rc = (target->open ? write_sink : write_model)(sources, target, job, report,
@@ -440,6 +445,15 @@ end_output(pr_code rc, const char *output, conv_job *job, conv_report *report,
     return then(rc, committed, err, &later);
 }
 
+/* A small profile of any content must not fill a disk. */
+static uint64_t
+default_limit(const conv_paths *paths)
+{
+    const uint64_t least = (uint64_t)1 << 30;
+    uint64_t bytes = conv_paths_bytes(paths);
+    return bytes > least / 1024 ? bytes * 1024 : least;
+}
+
 static pr_code
 open_output(const conv_paths *paths, const conv_target *target,
             const char *output, conv_job *job, pr_err *err)
@@ -450,6 +464,8 @@ open_output(const conv_paths *paths, const conv_target *target,
                                &job->out, err);
     if (rc != PR_OK || target->by_path)
         return rc;
+    conv_out_limit(job->out,
+                   opts->output_max ? opts->output_max : default_limit(paths));
     if (!target->is_gzip && !is_gzip_name(output))
         return PR_OK;
     rc = conv_out_compress(job->out, opts->jobs - 1, err);

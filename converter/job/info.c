@@ -146,10 +146,12 @@ put_meta(pr_buffer *text, const pf_reader *reader)
 static const pr_sink_ops nothing = {0};
 
 pr_code
-conv_info(const char *path, pr_buffer *text, pr_err *err)
+conv_info(const char *path, uint64_t memory, pr_buffer *text, pr_err *err)
 {
     pf_reader *reader;
-    pr_code rc = pf_reader_open(path, NULL, &reader, err);
+    pf_reader_opts budget = PF_READER_OPTS_INIT;
+    budget.memory = memory;
+    pr_code rc = pf_reader_open(path, &budget, &reader, err);
     if (rc != PR_OK)
         return rc;
     pr_sink sink = {&nothing, NULL};

@@ -7,8 +7,10 @@
 #include <base/buffer.h>
 #include <pyrec/error.h>
 
-/* Reads the whole file for the counts of records.  PR_OK; PR_CUT or
+/* Reads the whole file for the counts of records; memory: its budget
+ * (pf_reader_opts).  PR_OK; PR_CUT or
  * PR_DAMAGED with the text of what is there; or why there is none. */
-pr_code conv_info(const char *path, pr_buffer *text, pr_err *err);
+pr_code conv_info(const char *path, uint64_t memory, pr_buffer *text,
+                  pr_err *err);
 
 #endif

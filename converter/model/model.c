@@ -268,6 +268,39 @@ model_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
     return name_thread(model, &model->threads[thread], name, len, err);
 }
 
+/* ---- the budget ---- */
+
+static pr_code
+check_memory(const conv_model *model, uint64_t more, pr_err *err)
+{
+    uint64_t most = model->opts.memory ? model->opts.memory : CONV_MODEL_MEMORY;
+    if (more <= most && model->memory <= most - more)
+        return PR_OK;
+    PR_FAIL(err, PR_LIMIT,
+            "the stacks of the profile need more than %" PRIu64
+            " MiB of memory",
+            most >> 20);
+    pr_err_hint(err, "raise the limit with --memory");
+    return PR_LIMIT;
+}
+
+/* pr_grow() within the budget: for all that grows with the samples. */
+static pr_code
+grow(conv_model *model, void *array_ptr, size_t *cap, size_t need, size_t size,
+     pr_err *err)
+{
+    if (need <= *cap)
+        return PR_OK;
+    size_t old = *cap;
+    pr_code rc = check_memory(model, (uint64_t)(need - old) * size, err);
+    if (rc != PR_OK)
+        return rc;
+    if (!pr_grow(array_ptr, cap, need, size))
+        return pr_no_memory(err);
+    model->memory += (uint64_t)(*cap - old) * size;
+    return PR_OK;
+}
+
 /* ---- the tree ---- */
 
 static size_t
@@ -289,19 +322,24 @@ place_node(conv_model *model, uint32_t id)
 /* At most 7 of 8 slots are taken.  This is not a pr_table because its 12 bytes
  * a slot would take more than the nodes, and because a key of 8 bytes is
  * compared as fast as a tag. */
-static bool
-grow_slots(conv_model *model)
+static pr_code
+grow_slots(conv_model *model, pr_err *err)
 {
     size_t n = model->n_slots ? model->n_slots * 2 : FIRST_SLOTS;
+    uint64_t more = (n - model->n_slots) * sizeof *model->slot;
+    pr_code rc = check_memory(model, more, err);
+    if (rc != PR_OK)
+        return rc;
     uint32_t *slot = calloc(n, sizeof *slot);
     if (!slot)
-        return false;
+        return pr_no_memory(err);
+    model->memory += more;
     free(model->slot);
     model->slot = slot;
     model->n_slots = n;
     for (uint32_t id = 1; id < model->n_nodes; id++)
         place_node(model, id);
-    return true;
+    return PR_OK;
 }
 
 static pr_code
@@ -309,11 +347,12 @@ add_node(conv_model *model, conv_node key, uint32_t *ret, pr_err *err)
 {
     if (model->n_nodes >= UINT32_MAX)
         return PR_FAIL(err, PR_LIMIT, "too many different stacks");
-    if (!pr_grow(&model->nodes, &model->cap_nodes, model->n_nodes + 1,
-                 sizeof *model->nodes))
-        return pr_no_memory(err);
-    if (model->n_nodes / 7 >= model->n_slots / 8 && !grow_slots(model))
-        return pr_no_memory(err);
+    pr_code rc = grow(model, &model->nodes, &model->cap_nodes,
+                      model->n_nodes + 1, sizeof *model->nodes, err);
+    if (rc == PR_OK && model->n_nodes / 7 >= model->n_slots / 8)
+        rc = grow_slots(model, err);
+    if (rc != PR_OK)
+        return rc;
     *ret = (uint32_t)model->n_nodes;
     model->nodes[model->n_nodes++] = key;
     place_node(model, *ret);
@@ -369,15 +408,15 @@ walk(conv_model *model, thread_state *state, const pr_delta *delta, pr_err *err)
     if (delta->keep > state->depth)
         return broken_producer("a stack", err);
     size_t depth = delta->keep;
-    if (!pr_grow(&state->path, &state->cap, depth + delta->n_push + 1,
-                 sizeof *state->path))
-        return pr_no_memory(err);
+    pr_code rc = grow(model, &state->path, &state->cap,
+                      depth + delta->n_push + 1, sizeof *state->path, err);
+    if (rc != PR_OK)
+        return rc;
     uint32_t node = depth ? state->path[depth - 1] : 0;
     for (uint32_t i = delta->n_push; i-- > 0;) {
         if (delta->push[i] >= frames->n)
             return broken_producer("a frame", err);
-        pr_code rc =
-            child_of(model, node, frames->at[delta->push[i]], &node, err);
+        rc = child_of(model, node, frames->at[delta->push[i]], &node, err);
         if (rc != PR_OK)
             return rc;
         state->path[depth++] = node;
@@ -418,11 +457,14 @@ add_time(uint64_t sum, uint64_t more)
 }
 
 /* Append a run; log_us: the last sample's time of the run before. */
-static bool
-log_run(conv_thread *thread, const conv_model_run *run, uint64_t log_us)
+static pr_code
+log_run(conv_model *model, conv_thread *thread, const conv_model_run *run,
+        uint64_t log_us, pr_err *err)
 {
-    if (!pr_grow(&thread->log, &thread->cap_log, thread->n_log + RUN_MAX, 1))
-        return false;
+    pr_code rc = grow(model, &thread->log, &thread->cap_log,
+                      thread->n_log + RUN_MAX, 1, err);
+    if (rc != PR_OK)
+        return rc;
     uint8_t *p = thread->log + thread->n_log;
     p = put_varint(p, run->first_us - log_us);
     p = put_varint(p, run->last_us - run->first_us);
@@ -431,7 +473,7 @@ log_run(conv_thread *thread, const conv_model_run *run, uint64_t log_us)
     p = put_varint(p, run->node);
     p = put_varint(p, run->weight_us);
     thread->n_log = (size_t)(p - thread->log);
-    return true;
+    return PR_OK;
 }
 
 static pr_code
@@ -443,8 +485,9 @@ close_run(conv_model *model, conv_thread *thread, thread_state *state,
         return PR_OK;
     if (run->weight_us > INT64_MAX - model->weight_us)
         run->weight_us = INT64_MAX - model->weight_us;
-    if (!log_run(thread, run, state->log_us))
-        return pr_no_memory(err);
+    pr_code rc = log_run(model, thread, run, state->log_us, err);
+    if (rc != PR_OK)
+        return rc;
     thread->runs++;
     thread->samples += run->n;
     thread->weight_us += run->weight_us;
@@ -547,24 +590,25 @@ make_nominal(conv_model *model, conv_thread *thread, pr_err *err)
     conv_cursor cursor;
     conv_model_run run;
     uint64_t log_us = thread->first_us;
-    bool good = true;
+    pr_code rc = PR_OK;
     thread->log = NULL;
     thread->n_log = thread->cap_log = 0;
     thread->weight_us = thread->unobserved_us = 0;
     conv_cursor_init(&cursor, &old);
-    while (good && conv_cursor_next(&cursor, &run)) {
+    while (rc == PR_OK && conv_cursor_next(&cursor, &run)) {
         uint64_t interval = interval_at(model, thread->process, run.first_us);
         run.weight_us =
             run.n > INT64_MAX / interval ? INT64_MAX : run.n * interval;
         if (run.weight_us > INT64_MAX - model->weight_us)
             run.weight_us = INT64_MAX - model->weight_us;
-        good = log_run(thread, &run, log_us);
+        rc = log_run(model, thread, &run, log_us, err);
         log_us = run.last_us;
         thread->weight_us += run.weight_us;
         model->weight_us += run.weight_us;
     }
     free(old.log);
-    return good ? PR_OK : pr_no_memory(err);
+    model->memory -= old.cap_log;
+    return rc;
 }
 
 /* Between samples of several tasks that were taken at one moment lies no time:
@@ -829,11 +873,16 @@ conv_model_new(const conv_model_opts *opts, conv_model **ret, pr_err *err)
     uint32_t empty; /* string 0: texts that are not known */
     pr_code rc = pr_strings_add(&model->strings, "", 0, &empty, err);
     model->input = calloc(1, sizeof *model->input);
-    if (rc != PR_OK || !model->input || !grow_slots(model) ||
-        !have_process(model, 0) ||
-        !pr_grow(&model->nodes, &model->cap_nodes, 1, sizeof *model->nodes)) {
+    if (rc == PR_OK && (!model->input || !have_process(model, 0)))
+        rc = pr_no_memory(err);
+    if (rc == PR_OK)
+        rc = grow_slots(model, err);
+    if (rc == PR_OK)
+        rc = grow(model, &model->nodes, &model->cap_nodes, 1,
+                  sizeof *model->nodes, err);
+    if (rc != PR_OK) {
         conv_model_free(model);
-        return pr_no_memory(err);
+        return rc;
     }
     model->nodes[model->n_nodes++] = (conv_node){0, UINT32_MAX};
     *ret = model;

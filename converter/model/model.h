@@ -97,11 +97,15 @@ typedef struct conv_task {
     size_t first_parent, n_parents;
 } conv_task;
 
+/* The memory of the largest profiles that were met is a tenth of this. */
+#define CONV_MODEL_MEMORY ((uint64_t)4 << 30)
+
 typedef struct conv_model_opts {
     conv_level level;    /* CONV_LEVEL_DEFAULT: whole frames */
     conv_time time;      /* real, nominal or samples */
     bool no_first_lines; /* as files of CPython: functions by name alone */
     bool used_order;     /* fill `used` */
+    uint64_t memory;     /* bytes of stacks and runs; 0: CONV_MODEL_MEMORY */
 } conv_model_opts;
 
 typedef struct conv_model {
@@ -134,6 +138,7 @@ typedef struct conv_model {
     size_t n_task_parents, cap_task_parents;
     pr_set meta_keys;    /* string ids */
     pr_list meta_values; /* [meta_keys.n] string ids */
+    uint64_t memory;     /* bytes of stacks and runs */
     uint64_t samples;
     uint64_t weight_us, unobserved_us;
     bool has_tasks;    /* a frame is the name of a task */

@@ -13,14 +13,17 @@ pf_budget_init(pf_budget *b, const pf_reader_opts *opts, uint64_t file_bytes)
 {
     uint64_t memory = opts ? opts->memory : 0;
     uint64_t expansion = opts ? opts->expansion : 0;
-    if (expansion == 0)
+    uint64_t least = PF_EXPANSION_LEAST;
+    if (expansion == 0) {
         expansion = PF_EXPANSION_DEFAULT;
+        least = memory > least ? memory : least;
+    }
     *b = (pf_budget){.memory_max = memory ? memory : PF_MEMORY_DEFAULT,
                      .unpacked_max = file_bytes > UINT64_MAX / expansion
                                          ? UINT64_MAX
                                          : file_bytes * expansion};
-    if (b->unpacked_max < PF_EXPANSION_LEAST)
-        b->unpacked_max = PF_EXPANSION_LEAST;
+    if (b->unpacked_max < least)
+        b->unpacked_max = least;
 }
 
 pr_code
@@ -31,7 +34,7 @@ pf_budget_check(const pf_budget *b, uint64_t bytes, pr_err *err)
     pr_err_set(err, PR_LIMIT, 0, PR_NO_OFFSET,
                "the profile needs more than %" PRIu64 " MiB of memory",
                b->memory_max >> 20);
-    pr_err_hint(err, "if the file is trusted, raise the memory limit");
+    pr_err_hint(err, "if the file is trusted, raise the limit with --memory");
     return PR_LIMIT;
 }
 
@@ -44,7 +47,7 @@ pf_budget_check_unpacked(const pf_budget *b, uint64_t bytes, pr_err *err)
                "the profile expands to more than %" PRIu64 " MiB",
                b->unpacked_max >> 20);
     pr_err_hint(err, "a file of pyrec does not expand so much; if this one is "
-                     "trusted, raise the expansion limit");
+                     "trusted, raise the limit with --memory");
     return PR_LIMIT;
 }
 

@@ -65,6 +65,17 @@ pf_header_parse(pf_reader *r, const uint8_t *p)
     r->header = h;
 }
 
+pr_code
+pf_fail_as(pr_err *err, const pr_err *why, uint64_t at)
+{
+    if (!err || err->code != PR_OK)
+        return why->code;
+    *err = *why;
+    if (err->offset == PR_NO_OFFSET)
+        err->offset = at;
+    return why->code;
+}
+
 bool
 pf_is_hard(pr_code code)
 {

@@ -90,6 +90,9 @@ bool pf_gaps_sum(const pf_reader *r, uint64_t *ret);
 /* The header from its bytes, in the reader's byte order. */
 void pf_header_parse(pf_reader *r, const uint8_t *bytes);
 
+/* *why becomes the answer, hint and all; `at` if it names no place. */
+pr_code pf_fail_as(pr_err *err, const pr_err *why, uint64_t at);
+
 /* A code that ends the reading, and is not an answer about damage. */
 bool pf_is_hard(pr_code code);
 

@@ -99,7 +99,7 @@ take_row(pf_taking *t, uint64_t at, size_t i, bool *ret_whole, pr_err *err)
     if (code == PR_OK)
         code = pf_taking_take(t, &s, &c, &why);
     if (pf_is_hard(code))
-        return PR_FAIL_SYS_AT(err, code, why.sys, at, "%s", why.what);
+        return pf_fail_as(err, &why, at);
     *ret_whole = code == PR_OK;
     return PR_OK;
 }
@@ -224,7 +224,7 @@ take_found(pf_taking *t, const pf_found *f, pr_err *err)
     if (code == PR_OK)
         code = pf_taking_take(t, &s, &c, &why);
     if (pf_is_hard(code))
-        return PR_FAIL_SYS_AT(err, code, why.sys, f->at, "%s", why.what);
+        return pf_fail_as(err, &why, f->at);
     if (code != PR_OK)
         pf_fault_add(t->r, PR_DAMAGED, f->at, "checkpoint %" PRIu32 ": %s",
                      f->number, why.what);

@@ -289,9 +289,7 @@ read_tables(pf_reader *r, uint64_t end, pf_symbols *tables, bool *ret_whole,
         *ret_whole = code == PR_OK;
     }
     free(p);
-    return pf_is_hard(code)
-               ? PR_FAIL_SYS_AT(err, code, why.sys, why.offset, "%s", why.what)
-               : PR_OK;
+    return pf_is_hard(code) ? pf_fail_as(err, &why, PR_NO_OFFSET) : PR_OK;
 }
 
 /* Names come from the checkpoints; those that are lost with one, from whole

@@ -90,13 +90,17 @@ typedef struct conv_opts {
                                 * them; NULL: no sources */
     const char *from; /* all inputs are of this kind: the name of an import, or
                        * "bin" for a profile; NULL: by their content */
+    uint64_t memory;  /* bytes that reading may take, and that the stacks may
+                       * take; 0: 1 GiB and 4 GiB */
+    uint64_t output_max; /* bytes of an output that is text; 0: 1 GiB, or 1024
+                          * times the inputs if that is more */
 } conv_opts;
 
 #define CONV_OPTS_INIT                                                        \
     {                                                                         \
         sizeof(conv_opts), NULL, CONV_TIME_DEFAULT, CONV_LEVEL_DEFAULT, 0,    \
             UINT64_MAX, 0, 0, 1, 0, 0, {NULL, NULL}, {NULL, NULL}, {0}, NULL, \
-            0, NULL, NULL                                                     \
+            0, NULL, NULL, 0, 0                                               \
     }
 
 /* A target as a user sees it.  All texts are static. */

@@ -82,7 +82,8 @@ typedef struct pf_reader_opts {
     size_t size;        /* sizeof(pf_reader_opts) */
     uint64_t memory;    /* bytes at any moment; 0: 1 GiB */
     uint64_t expansion; /* decompressed bytes per byte of the file, in all;
-                           * 0: 256.  A small file may always decompress to
+                           * 0: 256, or as many as fill `memory` if that is
+                           * given.  A small file may always decompress to
                            * 16 MiB */
 } pf_reader_opts;
 

@@ -56,7 +56,8 @@ release_paths(paths *p)
 
 /* The part of a damaged base that could be read is compared, with a note. */
 static pr_code
-open_base(const q_query *query, q_database **ret, pr_buffer *notes, pr_err *err)
+open_base(const q_query *query, uint64_t memory, q_database **ret,
+          pr_buffer *notes, pr_err *err)
 {
     paths p = {0};
     pr_code rc = PR_OK;
@@ -64,7 +65,7 @@ open_base(const q_query *query, q_database **ret, pr_buffer *notes, pr_err *err)
     for (size_t i = 0; rc == PR_OK && i < query->n_sides; i++)
         rc = expand(&query->side[i], &p, err);
     if (rc == PR_OK) {
-        rc = q_open_all((const char *const *)p.at, p.n, ret, &why);
+        rc = q_open_all((const char *const *)p.at, p.n, memory, ret, &why);
         if (rc != PR_OK && *ret) {
             pr_buffer_printf(notes, "of the base a part is missing: %s\n",
                              why.what);
@@ -98,8 +99,9 @@ q_contrast_make(q_database *database, const q_query *query, q_contrast *ret,
         pr_err_hint(err, "'diff old.bin', or 'diff where label KEY = VALUE'");
         return PR_USAGE;
     }
-    pr_code rc =
-        query->n_sides ? open_base(query, &base, &c.notes, err) : PR_OK;
+    pr_code rc = query->n_sides
+                     ? open_base(query, database->memory, &base, &c.notes, err)
+                     : PR_OK;
     if (rc == PR_OK)
         rc = q_sides_read(base ? base : database, database, query, &c.sides,
                           err);

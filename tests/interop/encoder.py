@@ -158,7 +158,8 @@ class File:
                          len(body) if size is None else size)
         out += self.pack("QQQ", wrong.get("first", self.first),
                          wrong.get("length", len(frame)), xxh64(frame))
-        out += zstd_frame(body) if flags & 1 else body
+        pack = wrong.get("packed", zstd_frame)
+        out += pack(body) if flags & 1 else body
         out = self.seal(bytearray(skippable(out)), 16)
         if not self.segments:
             self.first, = struct.unpack_from(self.order + "Q", out, 16)
@@ -171,16 +172,20 @@ class File:
         return bytes(data)
 
     def segment(self, records=b"", bases=None, span=(0, 0, 0), extra=b"",
-                frame=None, checkpoint=None, edit=lambda parts: parts):
+                frame=None, checkpoint=None, edit=lambda parts: parts,
+                packed=None):
         """Add a segment: its records, {ref: base}, (first, last, samples),
         more typed records; or a chosen data frame, checkpoint options, a
-        function that changes the body's list of records.
+        function that changes the body's list of records, one that compresses
+        the body.
         Without records the frame is as 5.1 wants it."""
         if frame is None:
             frame = zstd_frame(records, sized=bool(records))
         parts = self.body(bases or {}, span, len(records))
         body = b"".join(typed(*part) for part in edit(parts)) + extra
         options = checkpoint or {}
+        if packed:
+            options = {"flags": 1, "packed": packed}
         self.add(frame, self.checkpoint(frame, body, **options), span)
 
     def add(self, frame, checkpoint, span=(0, 0, 0)):

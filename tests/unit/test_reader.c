@@ -940,7 +940,7 @@ a_file_beyond_the_budget_is_refused_by_name(void **state)
     opts.memory = 1;
     assert_int_equal(pf_reader_open(s.path, &opts, &reader, &err), PR_LIMIT);
     assert_non_null(strstr(err.what, "of memory"));
-    assert_non_null(strstr(err.hint, "memory limit"));
+    assert_non_null(strstr(err.hint, "--memory"));
     opts.memory = 64 << 20;
     pr_err_clear(&err);
     assert_int_equal(pf_reader_open(s.path, &opts, &reader, &err), PR_OK);
