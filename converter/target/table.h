@@ -22,6 +22,7 @@
     X(html)             \
     X(svg)              \
     X(sqlite)           \
+    X(postgres)         \
     X(bin)
 
 #define CONV_TARGET_DECLARE(name) extern const conv_target conv_##name;

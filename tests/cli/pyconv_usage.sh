@@ -107,7 +107,7 @@ expect "no target" 2 "$pyconv" run.bin
 holds "which says where to find one" err "pyconv --list"
 expect "the list of targets" 0 "$pyconv" --list
 for to in collapsed speedscope pstats pprof firefox chrome callgrind jsonl csv \
-    markdown svg sqlite bin; do
+    markdown svg sqlite postgres bin; do
     holds "has $to" out "^$to "
 done
 holds "and the programs that open them" out "opened by: .*flamegraph.pl"
