@@ -603,7 +603,8 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
         code = make_seats(s, err);
     rec_suspension_init(&s->standstill, rec_unwinder_target(unwinder)->pid);
     s->sampled_ns = rec_now_ns();
-    s->tick = rec_schedule_next(&s->schedule, 0, s->sampled_ns);
+    if (rec_schedule_due(&s->schedule, 0) < s->sampled_ns)
+        s->tick = rec_schedule_next(&s->schedule, 0, s->sampled_ns);
     int home = opts->pinned ? sched_getcpu() : REC_NO_CPU;
     seat *first = code == PR_OK ? seat_of(s, home) : NULL;
     if (code == PR_OK && !first) {
