@@ -356,13 +356,14 @@ want_all(rec_unwinder *u)
         u->table.live[i]->wanted = !u->table.live[i]->dead;
 }
 
-/* A thread without a task has no sample. */
+/* A thread without a task has no sample.  A task that was lost may have been
+ * the one of any thread. */
 static void
-count_skipped(rec_unwinder *u)
+count_skipped(rec_unwinder *u, bool lost)
 {
     for (size_t i = 0; i < u->table.n_live; i++) {
         rec_thread *thread = u->table.live[i];
-        if (thread->wanted)
+        if (thread->wanted && !lost)
             rec_count_add(&thread->counts, PR_COUNT_SKIPPED_ASYNC, 1);
         thread->wanted = false;
     }
@@ -388,7 +389,8 @@ pr_code
 rec_task_emitter_tick(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
 {
     want_all(u);
+    t->tasks.lost = 0;
     pr_code code = sample_tasks(t, u, err);
-    count_skipped(u);
+    count_skipped(u, t->tasks.lost > 0);
     return code;
 }

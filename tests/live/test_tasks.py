@@ -172,9 +172,11 @@ def a_thread_that_runs_no_task_is_left_out_and_counted(python):
                     seconds=1)
     count = counts("run.bin")
     samples = live.Database("run.bin").samples()
-    # of each tick, one sample of the one thread, or its task is not running
-    done = samples + count.get("skipped_async", 0) + count.get("lost_torn", 0)
-    expect(done == count["ticks"], "%d samples, %s", samples, count)
+    # each tick has a sample of the one thread, or its task does not run; a
+    # task that was lost may be another one
+    known = samples + count.get("skipped_async", 0)
+    expect(known <= count["ticks"] <= known + count.get("lost_torn", 0),
+           "%d samples, %s", samples, count)
 
 
 @live.once

@@ -148,7 +148,8 @@ def compare(answers, found):
     error = standard_error(blocks, share)
     print("# %d workers, %d samples: heavy() %.4f, by its clock %.4f, "
           "standard error %.4f" % (len(busy), total, seen, share, error))
-    expect(abs(seen - share) < 3 * error, "share %.4f, by its clock %.4f, "
+    # of eight such tests, one in fifty runs would fail at 3 by chance
+    expect(abs(seen - share) < 4 * error, "share %.4f, by its clock %.4f, "
            "standard error %.4f", seen, share, error)
 
 
