@@ -411,7 +411,7 @@ note_left_out(const rec_unwinder *u, dump *d)
 }
 
 static pr_code
-look(rec_unwinder *unwinder, pr_sink *sink, pr_err *err)
+sample_once(rec_unwinder *unwinder, pr_sink *sink, pr_err *err)
 {
     const uint64_t period_us = PAUSE_NS / 1000;
     pr_code code = introduce_all(unwinder, err);
@@ -439,7 +439,7 @@ rec_dump_process(pid_t pid, const rec_unwinder_opts *opts, FILE *to, bool json,
     code = rec_unwinder_open(pid, opts, sink, &unwinder, err);
     if (code == PR_OK) {
         rec_dump_set_target(sink, rec_unwinder_target(unwinder));
-        code = look(unwinder, sink, err);
+        code = sample_once(unwinder, sink, err);
         rec_unwinder_free(unwinder);
     }
     if (code == PR_OK)

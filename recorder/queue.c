@@ -375,7 +375,7 @@ rec_queue_size(const pr_sink *sink)
 /* ---- the encoder's side ---- */
 
 static pr_code
-tell_delta(queue *q, const uint8_t *p)
+pass_delta(queue *q, const uint8_t *p)
 {
     delta_part part;
     memcpy(&part, p, sizeof part);
@@ -400,7 +400,7 @@ tell_delta(queue *q, const uint8_t *p)
 }
 
 static pr_code
-tell_meta(queue *q, const uint8_t *p)
+pass_meta(queue *q, const uint8_t *p)
 {
     uint64_t lens[2];
     memcpy(lens, p, sizeof lens);
@@ -417,7 +417,7 @@ take_text(pr_text *text, const uint8_t **p)
 }
 
 static pr_code
-tell_process(queue *q, const uint8_t *p)
+pass_process(queue *q, const uint8_t *p)
 {
     pr_process v;
     memcpy(&v, p, sizeof v);
@@ -439,7 +439,7 @@ tell_process(queue *q, const uint8_t *p)
 }
 
 static pr_code
-tell_thread(queue *q, const uint8_t *p)
+pass_thread(queue *q, const uint8_t *p)
 {
     pr_thread v;
     memcpy(&v, p, sizeof v);
@@ -448,7 +448,7 @@ tell_thread(queue *q, const uint8_t *p)
 }
 
 static pr_code
-tell_rename(queue *q, const uint8_t *p)
+pass_rename(queue *q, const uint8_t *p)
 {
     uint64_t part[2];
     memcpy(part, p, sizeof part);
@@ -458,7 +458,7 @@ tell_rename(queue *q, const uint8_t *p)
 }
 
 static pr_code
-tell_leave(queue *q, const uint8_t *p)
+pass_leave(queue *q, const uint8_t *p)
 {
     uint32_t thread;
     memcpy(&thread, p, sizeof thread);
@@ -466,7 +466,7 @@ tell_leave(queue *q, const uint8_t *p)
 }
 
 static pr_code
-tell_task(queue *q, const uint8_t *p)
+pass_task(queue *q, const uint8_t *p)
 {
     pr_task v;
     memcpy(&v, p, sizeof v);
@@ -476,7 +476,7 @@ tell_task(queue *q, const uint8_t *p)
 }
 
 static pr_code
-tell_mark(queue *q, const uint8_t *p)
+pass_mark(queue *q, const uint8_t *p)
 {
     pr_mark v;
     memcpy(&v, p, sizeof v);
@@ -485,7 +485,7 @@ tell_mark(queue *q, const uint8_t *p)
 }
 
 static pr_code
-tell_string(queue *q, const uint8_t *p)
+pass_string(queue *q, const uint8_t *p)
 {
     uint64_t n;
     memcpy(&n, p, sizeof n);
@@ -494,7 +494,7 @@ tell_string(queue *q, const uint8_t *p)
 }
 
 static pr_code
-tell_tick(queue *q, const uint8_t *p)
+pass_tick(queue *q, const uint8_t *p)
 {
     uint64_t now_us;
     memcpy(&now_us, p, sizeof now_us);
@@ -503,26 +503,26 @@ tell_tick(queue *q, const uint8_t *p)
 
 /* Bodies start 8 bytes into 8-aligned messages, so a struct without pointers is
  * passed on from where it lies. */
-#define TELL_FIXED(op, type)                                     \
-    static pr_code tell_##op(queue *q, const uint8_t *p)         \
+#define PASS_FIXED(op, type)                                     \
+    static pr_code pass_##op(queue *q, const uint8_t *p)         \
     {                                                            \
         const void *v = p;                                       \
         return pr_sink_##op(q->out, (const type *)v, &q->error); \
     }
-PR_SINK_FIXED_MAP(TELL_FIXED)
-#undef TELL_FIXED
+PR_SINK_FIXED_MAP(PASS_FIXED)
+#undef PASS_FIXED
 
 static pr_code
-tell(queue *q, message_kind kind, const uint8_t *p)
+pass(queue *q, message_kind kind, const uint8_t *p)
 {
     switch (kind) {
-#define TELL_CASE(op, params, args) \
+#define PASS_CASE(op, params, args) \
     case MESSAGE_##op:              \
-        return tell_##op(q, p);
-        PR_SINK_MAP(TELL_CASE)
-#undef TELL_CASE
+        return pass_##op(q, p);
+        PR_SINK_MAP(PASS_CASE)
+#undef PASS_CASE
     case MESSAGE_TICK:
-        return tell_tick(q, p);
+        return pass_tick(q, p);
     case MESSAGE_PAD:
     case MESSAGE_FINISH:
     case MESSAGE_ABORT:
@@ -540,7 +540,7 @@ take(queue *q)
     message m;
     memcpy(&m, at, sizeof m);
     if (atomic_load(&q->failed) == PR_OK) {
-        pr_code code = tell(q, (message_kind)m.kind, at + sizeof m);
+        pr_code code = pass(q, (message_kind)m.kind, at + sizeof m);
         if (code != PR_OK)
             atomic_store(&q->failed, (int)code);
     }

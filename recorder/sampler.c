@@ -219,7 +219,7 @@ skip_overdue(rec_sampler *s, uint64_t now)
 
 /* Sampling goes on at to_ns.  Emit a gap if it was held up. */
 static pr_code
-tell_gap(rec_sampler *s, uint64_t to_ns)
+mark_gap(rec_sampler *s, uint64_t to_ns)
 {
     uint64_t from_ns = s->sampled_ns;
     const char *text =
@@ -308,9 +308,9 @@ end_tick(rec_sampler *s)
 
 /* Emit the gap and the suspension that last when the sampling ends. */
 static void
-tell_last_marks(rec_sampler *s)
+emit_last_marks(rec_sampler *s)
 {
-    pr_code code = tell_gap(s, s->end_ns);
+    pr_code code = mark_gap(s, s->end_ns);
     if (code == PR_OK)
         code = rec_suspension_end(&s->standstill, s->queue, &s->error);
     if (s->result == PR_OK)
@@ -338,7 +338,7 @@ attempt(rec_sampler *s)
         return false;
     }
     uint64_t time = nominal_time(s);
-    pr_code code = tell_gap(s, time);
+    pr_code code = mark_gap(s, time);
     if (code != PR_OK) {
         end(s, code);
         return false;
@@ -485,7 +485,7 @@ lead(rec_sampler *s, seat *self)
             !s->ended)
             end_tick(s); /* it was not attempted */
     }
-    tell_last_marks(s);
+    emit_last_marks(s);
     return true;
 }
 

@@ -12,7 +12,7 @@ enum { REC_COUNTS = 24 };
 
 typedef struct rec_counts {
     uint64_t value[REC_COUNTS];
-    bool untold; /* something changed since they were emitted */
+    bool changed; /* something changed since they were emitted */
 } rec_counts;
 
 /* The kinds that are used, without the gaps between them. */
@@ -40,7 +40,7 @@ static inline void
 rec_count_add(rec_counts *counts, pr_count_kind kind, uint64_t n)
 {
     counts->value[rec_count_place(kind)] += n;
-    counts->untold = true;
+    counts->changed = true;
 }
 
 /* A sample without `frames` of its frames, which the limit of depth left out. */
@@ -58,7 +58,7 @@ static inline void
 rec_count_set(rec_counts *counts, pr_count_kind kind, uint64_t value)
 {
     uint64_t *at = &counts->value[rec_count_place(kind)];
-    counts->untold = counts->untold || *at != value;
+    counts->changed = counts->changed || *at != value;
     *at = value;
 }
 

@@ -82,8 +82,8 @@ since(uint64_t ns, uint64_t start_us)
 }
 
 static pr_code
-tell_entry(const rec_gc *gc, const rec_layout *l, uint32_t generation,
-           const uint8_t *entry, uint64_t start_us, rec_gc_tell tell,
+emit_entry(const rec_gc *gc, const rec_layout *l, uint32_t generation,
+           const uint8_t *entry, uint64_t start_us, rec_gc_emit emit,
            void *context, pr_err *err)
 {
     if (rec_u64(entry + l->gc_ring.start) / 1000 < start_us)
@@ -100,13 +100,13 @@ tell_entry(const rec_gc *gc, const rec_layout *l, uint32_t generation,
         .heap_size = rec_u64(entry + l->gc_ring.heap_size),
         .duration_ns = nanoseconds(entry + l->gc_ring.duration),
     };
-    return tell(context, &event, err);
+    return emit(context, &event, err);
 }
 
 /* The entries follow the one at the index round the ring, oldest first. */
 static pr_code
-tell_ring(rec_gc *gc, const rec_layout *l, uint32_t generation,
-          const uint8_t *ring, uint64_t start_us, rec_gc_tell tell,
+emit_ring(rec_gc *gc, const rec_layout *l, uint32_t generation,
+          const uint8_t *ring, uint64_t start_us, rec_gc_emit emit,
           void *context, pr_err *err)
 {
     uint32_t entries = l->gc_ring.entries[generation];
@@ -124,7 +124,7 @@ tell_ring(rec_gc *gc, const rec_layout *l, uint32_t generation,
             gc->lost += number - gc->seen[generation] - 1;
         gc->seen[generation] = number;
         pr_code rc =
-            tell_entry(gc, l, generation, entry, start_us, tell, context, err);
+            emit_entry(gc, l, generation, entry, start_us, emit, context, err);
         if (rc != PR_OK)
             return rc;
     }
@@ -133,7 +133,7 @@ tell_ring(rec_gc *gc, const rec_layout *l, uint32_t generation,
 
 pr_code
 rec_gc_poll(rec_gc *gc, const rec_layout *layout, rec_memory *memory,
-            uint64_t interpreter, uint64_t start_us, rec_gc_tell tell,
+            uint64_t interpreter, uint64_t start_us, rec_gc_emit emit,
             void *context, pr_err *err)
 {
     uint8_t stats[MAX_STATS], pointer[8];
@@ -152,7 +152,7 @@ rec_gc_poll(rec_gc *gc, const rec_layout *layout, rec_memory *memory,
     rc = copy_stats(layout, memory, address, stats, err);
     const uint8_t *ring = stats;
     for (uint32_t g = 0; g < REC_GENERATIONS && rc == PR_OK; g++) {
-        rc = tell_ring(gc, layout, g, ring, start_us, tell, context, err);
+        rc = emit_ring(gc, layout, g, ring, start_us, emit, context, err);
         ring += ring_bytes(layout, g);
     }
     return rc;

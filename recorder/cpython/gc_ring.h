@@ -21,7 +21,7 @@ typedef struct rec_gc {
     uint64_t lost;                  /* overwritten before they were read */
 } rec_gc;
 
-typedef pr_code (*rec_gc_tell)(void *context, const pr_gc_event *event,
+typedef pr_code (*rec_gc_emit)(void *context, const pr_gc_event *event,
                                pr_err *err);
 
 /* Does this version keep the ring?  PR_NOT_PYTHON with the reason if not, or if
@@ -34,7 +34,7 @@ pr_code rec_gc_check(const rec_layout *layout, pr_err *err);
  * before it are passed over.  PR_TORN if the block changed during each read:
  * call again later. */
 pr_code rec_gc_poll(rec_gc *gc, const rec_layout *layout, rec_memory *memory,
-                    uint64_t interpreter, uint64_t start_us, rec_gc_tell tell,
+                    uint64_t interpreter, uint64_t start_us, rec_gc_emit emit,
                     void *context, pr_err *err);
 
 #endif

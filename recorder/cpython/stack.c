@@ -328,26 +328,26 @@ rec_stack_walk(rec_walker *w, rec_batch *batch, rec_data_stack *source,
 /* ---- decoding ---- */
 
 /* The walked frames that are emitted: all, or both ends around a marker. */
-typedef struct told {
+typedef struct emit_plan {
     uint32_t depth; /* of the emitted stack */
     uint32_t outer; /* emitted frames before the marker; depth: no marker */
     uint32_t omitted;
-} told;
+} emit_plan;
 
-static told
+static emit_plan
 plan_of(const rec_walker *w)
 {
     uint32_t max = w->max_depth ? w->max_depth : REC_DEPTH_DEFAULT;
     uint32_t n = (uint32_t)w->n_raw;
     if (n <= max)
-        return (told){n, n, 0};
-    return (told){max, max / 2, n - (max - 1)};
+        return (emit_plan){n, n, 0};
+    return (emit_plan){max, max / 2, n - (max - 1)};
 }
 
 /* The walked frame that is emitted at position p, counted from the outermost;
  * NULL: the marker. */
 static rec_raw *
-raw_at(const rec_walker *w, const told *plan, uint32_t p)
+raw_at(const rec_walker *w, const emit_plan *plan, uint32_t p)
 {
     if (p < plan->outer)
         return &w->raw[w->n_raw - 1 - p];
@@ -357,7 +357,7 @@ raw_at(const rec_walker *w, const told *plan, uint32_t p)
 }
 
 static uint32_t
-match_old(const rec_walker *w, const told *plan, const rec_stack *old)
+match_old(const rec_walker *w, const emit_plan *plan, const rec_stack *old)
 {
     uint32_t p = 0;
     for (; p < plan->outer && p < old->n; p++) {
@@ -467,7 +467,7 @@ note_missed(const rec_walker *w, rec_code_set *codes)
 /* Verify the code objects that need it.  *ret: equal frames of `last` and of
  * the walk have equal code; *ret_same: so many outermost frames are equal. */
 static pr_code
-compare_with_last(rec_walker *w, rec_batch *batch, const told *plan,
+compare_with_last(rec_walker *w, rec_batch *batch, const emit_plan *plan,
                   const rec_stack *last, bool *ret, uint32_t *ret_same,
                   pr_err *err)
 {
@@ -644,8 +644,8 @@ entry_of(rec_walker *w, rec_batch *batch, const rec_raw *raw, rec_entry *ret,
 
 /* The opcodes of the frames to be decoded, in one read. */
 static pr_code
-load_opcodes(rec_walker *w, rec_batch *batch, const told *plan, uint32_t from,
-             pr_err *err)
+load_opcodes(rec_walker *w, rec_batch *batch, const emit_plan *plan,
+             uint32_t from, pr_err *err)
 {
     for (uint32_t p = from; p < plan->depth; p++) {
         const rec_raw *raw = raw_at(w, plan, p);
@@ -670,8 +670,8 @@ reuse(const rec_stack *old, uint32_t p, const rec_raw *raw, rec_stack *fresh)
 
 /* `old` is NULL if its code objects may have gone. */
 static pr_code
-decode_rest(rec_walker *w, rec_batch *batch, const told *plan, uint32_t from,
-            const rec_stack *old, rec_stack *fresh, pr_err *err)
+decode_rest(rec_walker *w, rec_batch *batch, const emit_plan *plan,
+            uint32_t from, const rec_stack *old, rec_stack *fresh, pr_err *err)
 {
     for (uint32_t p = from; p < plan->depth; p++) {
         const rec_raw *raw = raw_at(w, plan, p);
@@ -718,7 +718,7 @@ rec_stack_decode(rec_walker *w, rec_batch *batch, const rec_data_stack *source,
                  rec_code_set *codes, const rec_stack *last, rec_stack *fresh,
                  uint32_t *ret_keep, uint32_t *ret_omitted, pr_err *err)
 {
-    told plan = plan_of(w);
+    emit_plan plan = plan_of(w);
     if (!pr_grow(&fresh->v, &fresh->cap, plan.depth, sizeof *fresh->v))
         return pr_no_memory(err);
     bool trusted;

@@ -162,7 +162,7 @@ can_be_packed(const rec_thread *t)
     for (size_t c = 0; c < REC_COUNTS; c++)
         if (t->counts.value[c] > UINT32_MAX)
             return false;
-    return t->tstate == 0 && !t->counts.untold;
+    return t->tstate == 0 && !t->counts.changed;
 }
 
 /* Its place among the ended: the one it came from, or a new one. */

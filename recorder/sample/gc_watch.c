@@ -28,7 +28,7 @@ watched_of(rec_gc_watch *watch, const rec_interp *interp)
 }
 
 static pr_code
-tell_event(void *context, const pr_gc_event *event, pr_err *err)
+emit_event(void *context, const pr_gc_event *event, pr_err *err)
 {
     pr_sink *sink = context;
     return PR_SINK_CALL(sink, gc, event, err);
@@ -46,7 +46,7 @@ rec_gc_watch_poll(rec_gc_watch *watch, const rec_threads_table *table,
         pr_err why = PR_ERR_INIT;
         pr_code code =
             rec_gc_poll(&w->gc, &table->runtime->layout, table->memory,
-                        interp->address, start_us, tell_event, sink, &why);
+                        interp->address, start_us, emit_event, sink, &why);
         if (code == PR_OK || code == PR_TORN)
             continue;
         if (err && err->code == PR_OK)

@@ -188,8 +188,8 @@ rec_sample_unchanged(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
  * that ended is not a loss: list the threads anew and try again before the
  * sample counts as lost. */
 static pr_code
-look_again(rec_unwinder *u, rec_thread *t, pr_code why, rec_sampled *ret,
-           pr_err *err)
+list_or_lose(rec_unwinder *u, rec_thread *t, pr_code why, rec_sampled *ret,
+             pr_err *err)
 {
     *ret = REC_SAMPLED;
     if (why == PR_NAME && !u->tick.exhausted) {
@@ -428,7 +428,7 @@ rec_sample_still(rec_unwinder *u, rec_thread *t, const rec_read *read,
     if (!proven)
         return PR_OK;
     if (taken != PR_OK)
-        return look_again(u, t, taken, ret, err);
+        return list_or_lose(u, t, taken, ret, err);
     return accept_still(u, t, &r, &f, err);
 }
 
@@ -442,7 +442,7 @@ is_at_rest(const rec_unwinder *u, const rec_thread *t)
 }
 
 static pr_code
-look_quiet(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
+sample_quiet(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
 {
     pid_t pid = u->process.pid;
     bool ran;
@@ -450,7 +450,7 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
     rec_sched_answer answer = rec_sched_ran(&t->sched, pid, t->host, &ran);
     if (answer == REC_SCHED_GONE || !rec_sched_read(&t->sched, pid, t->host)) {
         t->vanished = true;
-        return look_again(u, t, PR_NAME, ret, err);
+        return list_or_lose(u, t, PR_NAME, ret, err);
     }
     uint64_t witness = u->table.interp[t->interp].witness;
     bool rest = is_at_rest(u, t);
@@ -482,7 +482,7 @@ look_quiet(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
         return PR_OK;
     }
     if (taken != PR_OK)
-        return look_again(u, t, taken, ret, err);
+        return list_or_lose(u, t, taken, ret, err);
     if (t->sched.letter == 'R')
         f.status |= PR_ON_CPU;
     return accept(u, t, &f,
@@ -516,7 +516,7 @@ rec_sample_captured(rec_unwinder *u, const rec_capture *c, pr_err *err)
         return PR_OK;
     rec_sampled ignored;
     if (code != PR_OK)
-        return look_again(u, t, code, &ignored, err);
+        return list_or_lose(u, t, code, &ignored, err);
     if (t->sched.letter == 'R')
         f.status |= PR_ON_CPU;
     return accept(u, t, &f,
@@ -611,8 +611,8 @@ believes_remote(const rec_unwinder *u)
 }
 
 static pr_code
-look_remote(rec_unwinder *u, rec_thread *t, const rec_read *read,
-            rec_sampled *ret, pr_err *err)
+sample_remote(rec_unwinder *u, rec_thread *t, const rec_read *read,
+              rec_sampled *ret, pr_err *err)
 {
     *ret = REC_SAMPLED;
     if (!believes_remote(u))
@@ -629,7 +629,7 @@ look_remote(rec_unwinder *u, rec_thread *t, const rec_read *read,
     if (rec_is_fatal(code))
         return stop(t, &why, err);
     if (code != PR_OK)
-        return look_again(u, t, code, ret, err);
+        return list_or_lose(u, t, code, ret, err);
     if (t->sched.letter == 'R')
         f.status |= PR_ON_CPU;
     return accept(u, t, &f, PR_COUNT_UNPROVEN, err);
@@ -657,7 +657,7 @@ rec_sample_running(rec_unwinder *u, rec_thread *t, const rec_read *read,
     if (!surely_runs(u, t))
         return PR_OK;
     t->sched.letter = 'R';
-    return look_remote(u, t, read, ret, err);
+    return sample_remote(u, t, read, ret, err);
 }
 
 /* ---- the best way there is ---- */
@@ -693,7 +693,7 @@ is_here(rec_unwinder *u, rec_thread *t)
 }
 
 static pr_code
-look_runner(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
+sample_runner(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
 {
     *ret = REC_ELSEWHERE;
     if (!is_here(u, t))
@@ -721,14 +721,14 @@ rec_sample(rec_unwinder *u, rec_thread *t, rec_sampled *ret, pr_err *err)
         if (code != PR_OK || *ret == REC_SAMPLED)
             return code;
     } else if (is_runner(u, t)) {
-        code = look_runner(u, t, ret, err);
+        code = sample_runner(u, t, ret, err);
         if (code != PR_OK || *ret == REC_SAMPLED ||
             (*ret == REC_BROKEN && !is_final(u)))
             return code;
     }
-    code = look_quiet(u, t, ret, err);
+    code = sample_quiet(u, t, ret, err);
     if (code != PR_OK || *ret == REC_SAMPLED || !u->tick.last ||
         (*ret == REC_BROKEN && !u->tick.exhausted))
         return code;
-    return look_remote(u, t, NULL, ret, err);
+    return sample_remote(u, t, NULL, ret, err);
 }

@@ -184,10 +184,10 @@ rec_emitter_flush(rec_emitter *emitter, rec_threads_table *table, pr_err *err)
 }
 
 static pr_code
-tell_counts(rec_emitter *emitter, uint32_t thread, rec_counts *counts,
+emit_counts(rec_emitter *emitter, uint32_t thread, rec_counts *counts,
             pr_err *err)
 {
-    if (!counts->untold)
+    if (!counts->changed)
         return PR_OK;
     for (size_t i = 0; i < REC_COUNTS; i++) {
         if (counts->value[i] == 0)
@@ -197,7 +197,7 @@ tell_counts(rec_emitter *emitter, uint32_t thread, rec_counts *counts,
         if (code != PR_OK)
             return code;
     }
-    counts->untold = false;
+    counts->changed = false;
     return PR_OK;
 }
 
@@ -250,13 +250,13 @@ emit_times(rec_emitter *emitter, rec_thread *t, pid_t pid, pr_err *err)
 
 /* The counts of a thread, also of one that has only losses, and its end. */
 static pr_code
-tell_thread(rec_emitter *emitter, rec_thread *t, pr_err *err)
+emit_thread(rec_emitter *emitter, rec_thread *t, pr_err *err)
 {
     pr_code code = PR_OK;
-    if (t->counts.untold)
+    if (t->counts.changed)
         code = rec_emitter_introduce(emitter, t, err);
     if (code == PR_OK)
-        code = tell_counts(emitter, t->sink_id, &t->counts, err);
+        code = emit_counts(emitter, t->sink_id, &t->counts, err);
     if (code != PR_OK || t->tstate || t->left || t->sink_id == PR_NO_THREAD)
         return code;
     t->left = true;
@@ -267,7 +267,7 @@ pr_code
 rec_emitter_counts(rec_emitter *emitter, rec_threads_table *table, pr_err *err)
 {
     for (size_t i = 0; i < table->n_all; i++) {
-        pr_code code = tell_thread(emitter, table->all[i], err);
+        pr_code code = emit_thread(emitter, table->all[i], err);
         if (code != PR_OK)
             return code;
     }
@@ -279,5 +279,5 @@ rec_emitter_counts(rec_emitter *emitter, rec_threads_table *table, pr_err *err)
     }
     if (!rec_threads_pack(table))
         return pr_no_memory(err);
-    return tell_counts(emitter, PR_NO_THREAD, &emitter->counts, err);
+    return emit_counts(emitter, PR_NO_THREAD, &emitter->counts, err);
 }

@@ -14,12 +14,12 @@
 
 enum {
     LOOK_EVERY_US = 200000, /* for asyncio, which may be imported later */
-    TOLD_MAX = 1 << 20
+    EMITTED_MAX = 1 << 20
 };
 
-typedef struct rec_task_told {
+typedef struct rec_task_emitted {
     uint64_t key, hash;
-} rec_task_told;
+} rec_task_emitted;
 
 void
 rec_task_emitter_release(rec_task_emitter *t)
@@ -27,7 +27,7 @@ rec_task_emitter_release(rec_task_emitter *t)
     rec_tasks_release(&t->tasks);
     free(t->awaits);
     free(t->frame);
-    free(t->told);
+    free(t->emitted);
     pr_table_release(&t->by_key);
     *t = (rec_task_emitter){0};
 }
@@ -51,7 +51,7 @@ thread_of(rec_unwinder *u, const rec_task *task)
 static bool
 same_key(const void *context, uint32_t i)
 {
-    const rec_task_told *const *k = context;
+    const rec_task_emitted *const *k = context;
     return k[0][i].key == k[1]->key;
 }
 
@@ -60,31 +60,33 @@ static pr_code
 note_task(rec_task_emitter *t, const rec_task *task, bool *ret_news,
           pr_err *err)
 {
-    rec_task_told now = {task->key, pr_hash_bytes(task->name, task->name_len)};
+    rec_task_emitted now = {task->key,
+                            pr_hash_bytes(task->name, task->name_len)};
     if (task->n_parents)
         now.hash = pr_hash_seeded(
             task->parent, task->n_parents * sizeof *task->parent, now.hash);
-    const rec_task_told *const context[] = {t->told, &now};
+    const rec_task_emitted *const context[] = {t->emitted, &now};
     uint64_t hash = pr_mix64(task->key);
     uint32_t i = pr_table_find(&t->by_key, hash, same_key, context);
-    *ret_news = i == PR_TABLE_NONE || t->told[i].hash != now.hash;
+    *ret_news = i == PR_TABLE_NONE || t->emitted[i].hash != now.hash;
     if (i != PR_TABLE_NONE) {
-        t->told[i] = now;
+        t->emitted[i] = now;
         return PR_OK;
     }
-    if (t->n_told >= TOLD_MAX) {
-        t->n_told = 0;
+    if (t->n_emitted >= EMITTED_MAX) {
+        t->n_emitted = 0;
         pr_table_reset(&t->by_key);
     }
-    if (!pr_grow(&t->told, &t->cap_told, t->n_told + 1, sizeof *t->told) ||
-        !pr_table_insert(&t->by_key, hash, (uint32_t)t->n_told))
+    if (!pr_grow(&t->emitted, &t->cap_emitted, t->n_emitted + 1,
+                 sizeof *t->emitted) ||
+        !pr_table_insert(&t->by_key, hash, (uint32_t)t->n_emitted))
         return pr_no_memory(err);
-    t->told[t->n_told++] = now;
+    t->emitted[t->n_emitted++] = now;
     return PR_OK;
 }
 
 static pr_code
-tell_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
+emit_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
           pr_err *err)
 {
     bool news;
@@ -101,14 +103,14 @@ tell_task(rec_task_emitter *t, rec_unwinder *u, const rec_task *task,
     }
     if (code != PR_OK)
         return code;
-    pr_task told = {.key = task->key,
-                    .time_us = rec_now_us(u),
-                    .thread = id,
-                    .name = task->name,
-                    .name_len = task->name_len,
-                    .parent = task->parent,
-                    .n_parents = (uint32_t)task->n_parents};
-    return PR_SINK_CALL(u->sink, task, &told, err);
+    pr_task emitted = {.key = task->key,
+                       .time_us = rec_now_us(u),
+                       .thread = id,
+                       .name = task->name,
+                       .name_len = task->name_len,
+                       .parent = task->parent,
+                       .n_parents = (uint32_t)task->n_parents};
+    return PR_SINK_CALL(u->sink, task, &emitted, err);
 }
 
 /* ---- one stack ---- */
@@ -320,11 +322,11 @@ find_awaiting(rec_task_emitter *t, pr_err *err)
 }
 
 static pr_code
-tell_all(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
+emit_all(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
 {
     pr_code code = find_awaiting(t, err);
     for (size_t i = 0; code == PR_OK && i < t->tasks.n; i++) {
-        code = tell_task(t, u, &t->tasks.v[i], err);
+        code = emit_task(t, u, &t->tasks.v[i], err);
         if (code == PR_OK && !t->awaits[i])
             code = sample_task(t, u, &t->tasks.v[i], err);
     }
@@ -332,7 +334,7 @@ tell_all(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
 }
 
 static pr_code
-look_for_asyncio(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
+find_asyncio(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
 {
     uint64_t now = rec_now_us(u);
     if (t->looked_us && now - t->looked_us < LOOK_EVERY_US)
@@ -372,7 +374,7 @@ count_skipped(rec_unwinder *u, bool lost)
 static pr_code
 sample_tasks(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
 {
-    pr_code code = t->known ? PR_OK : look_for_asyncio(t, u, err);
+    pr_code code = t->known ? PR_OK : find_asyncio(t, u, err);
     if (code != PR_OK || !t->known)
         return code;
     code =
@@ -380,7 +382,7 @@ sample_tasks(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
                        u->opts.async_mode == REC_ASYNC_RUNNING, &t->tasks, err);
     if (code == PR_OK) {
         rec_count_add(&u->emitter.counts, PR_COUNT_LOST_TORN, t->tasks.lost);
-        code = tell_all(t, u, err);
+        code = emit_all(t, u, err);
     }
     return code;
 }

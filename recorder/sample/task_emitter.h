@@ -23,8 +23,8 @@ typedef struct rec_task_emitter {
     size_t cap_awaits;
     uint32_t *frame; /* innermost first; scratch */
     size_t n_frames, cap_frames;
-    struct rec_task_told *told; /* name and waiters of each, as emitted */
-    size_t n_told, cap_told;
+    struct rec_task_emitted *emitted; /* name and waiters of each, as emitted */
+    size_t n_emitted, cap_emitted;
     pr_table by_key;
 } rec_task_emitter;
 

@@ -352,7 +352,7 @@ is_refreshed(const rec_unwinder *u, size_t i)
 
 /* A second after it was first emitted, a thread has the name it gave itself. */
 static pr_code
-look_at_name(rec_unwinder *u, rec_thread *t, pr_err *err)
+refresh_name(rec_unwinder *u, rec_thread *t, pr_err *err)
 {
     if (t->sink_id == PR_NO_THREAD || t->named_us == UINT64_MAX)
         return PR_OK;
@@ -373,7 +373,7 @@ choose_wanted(rec_unwinder *u, pr_err *err)
     for (size_t i = 0; i < u->table.n_live; i++) {
         rec_thread *t = u->table.live[i];
         bool chosen = is_chosen(u, t), refresh = is_refreshed(u, i);
-        pr_code code = refresh ? look_at_name(u, t, err) : PR_OK;
+        pr_code code = refresh ? refresh_name(u, t, err) : PR_OK;
         t->wanted = chosen && may_have_moved(u, t);
         if (!chosen && !t->dead && !u->tick.silent)
             rec_count_add(&t->counts, PR_COUNT_SKIPPED_THREADS, 1);
@@ -491,17 +491,17 @@ begin(rec_unwinder *u, pr_err *err)
 }
 
 static pr_code
-look_at_all(rec_unwinder *u, bool *ret_broken, pr_err *err)
+sample_all(rec_unwinder *u, bool *ret_broken, pr_err *err)
 {
     for (size_t i = 0; i < u->table.n_live; i++) {
         rec_thread *t = u->table.live[i];
         if (!t->wanted)
             continue;
-        rec_sampled looked;
-        pr_code code = rec_sample(u, t, &looked, err);
+        rec_sampled sampled;
+        pr_code code = rec_sample(u, t, &sampled, err);
         if (code != PR_OK)
             return code;
-        if (looked == REC_BROKEN) {
+        if (sampled == REC_BROKEN) {
             rec_count_add(&t->counts, PR_COUNT_RETRIES, 1);
             *ret_broken = true;
             return PR_OK;
@@ -522,19 +522,19 @@ run_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
     if (code != PR_OK)
         return code;
     if (likely && likely->wanted) {
-        rec_sampled looked;
+        rec_sampled sampled;
         code = u->opts.strategy == REC_REMOTE
-                   ? rec_sample_running(u, likely, &read, &looked, err)
-                   : rec_sample_still(u, likely, &read, &looked, err);
-        *ret_broken = looked == REC_BROKEN && !u->tick.exhausted;
+                   ? rec_sample_running(u, likely, &read, &sampled, err)
+                   : rec_sample_still(u, likely, &read, &sampled, err);
+        *ret_broken = sampled == REC_BROKEN && !u->tick.exhausted;
         if (code != PR_OK || *ret_broken)
             return code;
     }
-    return look_at_all(u, ret_broken, err);
+    return sample_all(u, ret_broken, err);
 }
 
 static pr_code
-look_at_stopped(rec_unwinder *u, pr_err *err)
+sample_all_stopped(rec_unwinder *u, pr_err *err)
 {
     rec_thread *likely;
     rec_read read;
@@ -581,7 +581,7 @@ run_stopped(rec_unwinder *u, pr_err *err)
     uint64_t used_ns = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pr_code code = rec_ptrace_stop(&u->pause, err);
     if (code == PR_OK)
-        code = look_at_stopped(u, err);
+        code = sample_all_stopped(u, err);
     rec_ptrace_resume(&u->pause);
     uint64_t stopped_ns = rec_now_ns() - begun_ns;
     used_ns = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;

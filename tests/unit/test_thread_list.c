@@ -130,13 +130,13 @@ static void
 counts_that_were_not_emitted_are_kept_whole(void **state)
 {
     world *w = *state;
-    only(w, FIRST_TID)->counts.untold = true;
+    only(w, FIRST_TID)->counts.changed = true;
     for (uint32_t i = 1; i < THREADS; i++) {
         only(w, FIRST_TID + i)->sink_id = i;
         assert_true(rec_threads_pack(&w->table));
     }
     assert_int_equal(w->table.all[0]->tid, FIRST_TID);
-    assert_true(w->table.all[0]->counts.untold);
+    assert_true(w->table.all[0]->counts.changed);
 }
 
 int
