@@ -10,7 +10,7 @@
 /* A piece has no gap of a page: each of its pages holds a part of an extent. */
 enum {
     NEAR = 2048, /* bytes between two extents of one piece */
-    EXTENTS_MAX = 16384,
+    EXTENTS_MAX = 4096,
     RENEW_AFTER = 512 /* batches */
 };
 
@@ -51,6 +51,14 @@ rec_code_set_add(rec_code_set *set, uint64_t address, uint32_t len)
     memmove(&set->v[at + 1], &set->v[at], (set->n - at) * sizeof *set->v);
     set->v[at] = (rec_extent){address, len};
     set->n++;
+}
+
+void
+rec_code_set_miss(rec_code_set *set, uint64_t address)
+{
+    size_t at = place_of(set, address);
+    if (at < set->n && set->v[at].address == address)
+        set->n = set->asked = 0;
 }
 
 void

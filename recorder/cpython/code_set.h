@@ -29,6 +29,10 @@ void rec_code_set_release(rec_code_set *set);
  * when it is missed. */
 void rec_code_set_add(rec_code_set *set, uint64_t address, uint32_t len);
 
+/* The batch that asked for the set lacks this extent.  If the set has it, a
+ * neighbour in the same piece lies in memory that is gone: the set is emptied. */
+void rec_code_set_miss(rec_code_set *set, uint64_t address);
+
 /* Add the extents to a batch.  Now and then the set empties itself afterwards,
  * so that it loses the code objects that are no longer met. */
 void rec_code_set_ask(rec_code_set *set, rec_batch *batch);

@@ -461,6 +461,8 @@ static void
 note_missed(const rec_walker *w, rec_code_set *codes)
 {
     for (size_t i = 0; i < w->n_missed; i++)
+        rec_code_set_miss(codes, w->missed[i]);
+    for (size_t i = 0; i < w->n_missed; i++)
         rec_codes_note(w->codes, codes, w->missed[i]);
 }
 

@@ -396,6 +396,29 @@ code_objects_near_each_other_are_one_piece(void **state)
     assert_true(w->batch.used < 90000);
 }
 
+/* A code object that was freed lay where no memory is any more. */
+static void
+a_piece_that_is_gone_is_forgotten(void **state)
+{
+    world *w = *state;
+    call_many(w, 5);
+    fake_alloc(&w->fake, w->fake.size - w->fake.used - 1024);
+    uint64_t code = code_named(w, "last");
+    call(w, code);
+    see(w);
+    keep_it(w);
+    rec_code_set_add(&w->set, FAKE_BASE + w->fake.size, 64);
+    /* the piece fails, then what follows it, then its code object is read; the
+     * others are missed at the next read */
+    static const uint64_t calls[] = {3, 2, 1, 1};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        uint64_t reads = w->fake.memory.reads;
+        see(w);
+        keep_it(w);
+        assert_int_equal(w->fake.memory.reads - reads, calls[i]);
+    }
+}
+
 static void
 only_changed_frames_are_decoded(void **state)
 {
@@ -776,6 +799,7 @@ main(void)
         TEST_15(a_function_made_in_freed_memory_bears_its_own_name),
         TEST_13(a_function_made_in_freed_memory_bears_its_own_name),
         TEST_13(code_objects_near_each_other_are_one_piece),
+        TEST_13(a_piece_that_is_gone_is_forgotten),
         TEST_15(the_same_call_at_another_instruction_is_another_frame),
         TEST_15(a_stack_that_shrinks_below_a_chunk_is_seen),
         TEST_15(a_thread_without_frames_has_an_empty_stack),
