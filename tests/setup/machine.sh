@@ -108,20 +108,17 @@ get_libraries() {
     : >"$1/complete"
 }
 
-# part VERB ARCH PROGRAM: in the cache, if the machine has the program.
+# part VERB NAME ARCH PROGRAM: in the cache, if the machine has the program.
 part() {
-    _folder=${PYREC_CACHE:-$HOME/.cache/pyrec}/machine/$1-$2
+    _folder=${PYREC_CACHE:-$HOME/.cache/pyrec}/machine/$2-$3
     [ ! -e "$_folder/complete" ] || return 0
-    command -v "$3" >/dev/null || {
-        echo "machine.sh: $3 is not installed: its tests are skipped" >&2
+    command -v "$4" >/dev/null || {
+        echo "machine.sh: $4 is not installed: its tests are skipped" >&2
         return 0
     }
     echo "machine.sh: making $_folder" >&2
-    arch=$2
-    case $1 in
-    machine) make_machine "$_folder" ;;
-    libraries) get_libraries "$_folder" ;;
-    esac
+    sh "$here/machine.sh" "$1" "$3" "$_folder" ||
+        echo "machine.sh: no $_folder: its tests fail" >&2
 }
 
 run_machine() {
@@ -149,9 +146,9 @@ run_machine() {
 
 case $1 in
 all)
-    part machine arm64 qemu-system-aarch64
-    part libraries arm64 aarch64-linux-gnu-gcc
-    part machine amd64 qemu-system-x86_64
+    part make machine arm64 qemu-system-aarch64
+    part libraries libraries arm64 aarch64-linux-gnu-gcc
+    part make machine amd64 qemu-system-x86_64
     ;;
 make) make_machine "$3" ;;
 libraries) get_libraries "$3" ;;
