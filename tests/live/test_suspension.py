@@ -66,9 +66,11 @@ class Suspension:
     """Of a target, from before its first moment to after its last one; the
     recorder has seen it at least twice."""
 
-    def __init__(self, recording, suspend):
+    def __init__(self, recording, suspend, is_suspended):
         self.begin = now()
         suspend()
+        # on a busy machine a thread that is to stop may wait for a CPU first
+        live.wait_until(is_suspended, "the target is suspended")
         recording.wait_for_check()
         self.seen = now()
         recording.wait_for_check()
@@ -91,12 +93,18 @@ class Suspension:
         expect("stopped, frozen or suspended" in self.recording.said, "%s", self.recording.said)
 
 
+def is_stopped(pid):
+    return all(read(path).rsplit(")", 1)[1].split()[0] == "T"
+               for path in glob.glob("/proc/%d/task/*/stat" % pid))
+
+
 @live.each_python
 def a_target_that_is_stopped_is_marked(python):
     with live.Target(python, "plain.py") as target:
         recording = Recording(target)
         stop = Suspension(recording,
-                          lambda: os.kill(target.pid, signal.SIGSTOP))
+                          lambda: os.kill(target.pid, signal.SIGSTOP),
+                          lambda: is_stopped(target.pid))
         stop.over(lambda: os.kill(target.pid, signal.SIGCONT))
         recording.end()
     stop.expect_mark("stopped by a signal")
@@ -107,7 +115,8 @@ def a_target_that_stays_stopped_is_marked_to_the_end():
     with live.Target(live.ANY_PYTHON, "plain.py") as target:
         recording = Recording(target)
         stop = Suspension(recording,
-                          lambda: os.kill(target.pid, signal.SIGSTOP))
+                          lambda: os.kill(target.pid, signal.SIGSTOP),
+                          lambda: is_stopped(target.pid))
         recording.end()
         stop.end = now()
         stop.expect_mark("stopped by a signal")
@@ -130,6 +139,11 @@ def make_freezer():
     raise live.Skip("no cgroup may be frozen here")
 
 
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
 def write(path, text):
     with open(path, "w") as file:
         file.write(text)
@@ -143,7 +157,8 @@ def a_target_whose_cgroup_is_frozen_is_marked():
             write(freezer + "/cgroup.procs", str(target.pid))
             recording = Recording(target)
             frost = Suspension(
-                recording, lambda: write(freezer + "/cgroup.freeze", "1"))
+                recording, lambda: write(freezer + "/cgroup.freeze", "1"),
+                lambda: "frozen 1" in read(freezer + "/cgroup.events"))
             frost.over(lambda: write(freezer + "/cgroup.freeze", "0"))
             recording.end()
     finally:
