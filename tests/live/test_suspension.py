@@ -196,7 +196,7 @@ def a_recorder_that_was_stopped_leaves_a_gap_without_samples():
 
 
 class Limited:
-    """A process in a cgroup, of version 1, that may use a fifth of a CPU."""
+    """A process in a cgroup, of version 1, that may use a tenth of a CPU."""
 
     ROOT = "/sys/fs/cgroup/cpu"
 
@@ -205,7 +205,7 @@ class Limited:
         try:
             os.mkdir(self.folder)
             self.write(self.folder, "cpu.cfs_period_us", 10000)
-            self.write(self.folder, "cpu.cfs_quota_us", 2000)
+            self.write(self.folder, "cpu.cfs_quota_us", 1000)
             self.write(self.folder, "cgroup.procs", pid)
         except OSError as error:
             raise live.Skip("no CPU time can be limited here: %s" % error)
@@ -240,7 +240,9 @@ def the_time_for_which_a_limit_held_the_target_is_counted():
     for i, name in enumerate(("periods", "throttled", "throttled_us")):
         value = int(database.meta("count.cgroup_" + name))
         most = after[i] - before[i]
-        expect(0 < value <= most, "%s: %d of %d", name, value, most)
+        # a machine that is busy enough never lets it come to its limit
+        expect(value <= most and (value > 0 or most < 10), "%s: %d of %d",
+               name, value, most)
 
 
 live.run()
