@@ -317,6 +317,7 @@ take_query(q_command *c)
     if (query.has_format)
         c->format = query.format;
     c->is_check = query.verb == Q_CHECK;
+    c->is_series = query.verb == Q_HISTORY && query.of.text;
     q_query_release(&query);
 }
 

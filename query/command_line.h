@@ -21,6 +21,7 @@ typedef struct q_command {
     bool keep;     /* and its file is not removed */
     bool no_pager;
     uint64_t memory; /* to read profiles; 0: the default */
+    bool is_series;  /* the query is the history of one function */
     bool has_check_option;
     bool is_check; /* the query is one; what follows goes with it */
     q_check_opts check;

@@ -109,7 +109,7 @@ write_answer(q_database **opened, const q_command *c, FILE *out, pr_err *err)
     q_database *database = *opened;
     if (!c->sql && !c->query)
         return q_overview(database, &look, out, err);
-    if (look.format == Q_COLLAPSED || look.format == Q_SVG)
+    if (look.format == Q_COLLAPSED || (look.format == Q_SVG && !c->is_series))
         return q_render_stacks(database, c->query, look.format, out, err);
     q_result *result;
     pr_code rc = c->sql ? q_run_sql(database, c->sql, &result, err)

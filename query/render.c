@@ -3,6 +3,7 @@
  */
 #include "query/render.h"
 
+#include "query/chart.h"
 #include "query/display.h"
 #include "query/grid.h"
 
@@ -203,7 +204,8 @@ render_json(q_result *result, FILE *out, pr_err *err)
 pr_code
 q_render(q_result *result, const q_look *look, FILE *out, pr_err *err)
 {
-    pr_code rc = look->format == Q_CSV ? render_csv(result, out, err)
+    pr_code rc = look->format == Q_CSV   ? render_csv(result, out, err)
+                 : look->format == Q_SVG ? q_render_chart(result, out, err)
                  : look->format == Q_JSON
                      ? render_json(result, out, err)
                      : q_render_table(result, look, out, err);

@@ -19,7 +19,7 @@ typedef struct q_look {
     bool colour;  /* and bars */
 } q_look;
 
-/* Write all rows of the result.  PR_OK, or the first failure of the result
+/* Write all rows of the result; Q_SVG: of one series (chart.h).  PR_OK, or the first failure of the result
  * or of `out`. */
 pr_code q_render(q_result *result, const q_look *look, FILE *out, pr_err *err);
 

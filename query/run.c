@@ -456,7 +456,8 @@ q_run_stacks(q_database *database, const char *query, q_stack_fn tell,
     if (q_is_comparison(parsed.verb)) {
         q_query_release(&parsed);
         PR_FAIL(err, PR_USAGE, "a comparison has no stacks");
-        pr_err_hint(err, "'pyconv NEW --to collapsed --base OLD' has");
+        pr_err_hint(err, "'pyconv NEW --to collapsed --base OLD' compares"
+                         " them, 'history self(NAME) as svg' draws a series");
         return PR_USAGE;
     }
     q_database_begin(database);

@@ -11,6 +11,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../interop"))
@@ -90,6 +91,24 @@ def check_one(results):
                   done.stdout.count("\n| c") == BUILDS, done.stdout)
 
 
+def check_chart(results):
+    done = ask("runs", "history self(price) per label commit as svg")
+    root = xml.etree.ElementTree.fromstring(done.stdout)
+    space = "{http://www.w3.org/2000/svg}"
+    dots = [dot.find(space + "title").text
+            for dot in root.iter(space + "circle")]
+    levels = [line for line in root.iter(space + "line")
+              if line.get("stroke-width") == "2"]
+    results.check("a chart has a dot for each build and a line for each level",
+                  [dot.split(":")[0] for dot in dots] ==
+                  ["c%02d" % i for i in range(BUILDS)] and len(levels) == 2,
+                  done.stdout)
+    done = ask("runs", "history as svg")
+    results.check("a chart is of one series",
+                  done.returncode == 2 and "self(NAME)" in done.stderr,
+                  done.stderr)
+
+
 def check_newest(results):
     """The step at the end: too new for a level, but it is reported."""
     os.makedirs("fresh")
@@ -130,6 +149,7 @@ def main():
         make(random.Random(seed))
         check_all(results)
         check_one(results)
+        check_chart(results)
         check_newest(results)
         check_failures(results)
     results.exit()
