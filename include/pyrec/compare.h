@@ -136,7 +136,7 @@ typedef struct conv_point {
     double p;             /* of Student's test between these values */
 } conv_point;
 
-#define CONV_HISTORY_ALPHA 1e-4
+#define CONV_HISTORY_ALPHA 2e-4
 
 /* The points at which the level of n values changes; each with p <= alpha.
  * ret[n] is the caller's; returns how many. */
