@@ -320,7 +320,7 @@ take_verify(arguments *args, const char *value)
 }
 
 static const row rows[] = {
-    {"to", 't', "TARGET", "what to write; else the suffix of OUTPUT says it",
+    {"to", 't', "TARGET", "what to write (default: by the suffix of OUTPUT)",
      take_to},
     {"output", 'o', "OUTPUT", "default: beside FILE; '-': standard output",
      take_output},
