@@ -304,7 +304,8 @@ q_answer_stacks(q_database *database, const q_query *query, const char *table,
 
 /* ---- time ---- */
 
-/* Buckets in which nothing was seen are there, too. */
+/* Buckets in which nothing was seen are there, too; `events` are the marks
+ * that begin in a bucket. */
 pr_code
 q_answer_timeline(q_database *database, const char *table, int64_t width_us,
                   char **ret, pr_err *err)
@@ -314,11 +315,16 @@ q_answer_timeline(q_database *database, const char *table, int64_t width_us,
         sql,
         "WITH RECURSIVE bucket(number) AS (SELECT min(split) FROM %s"
         " UNION ALL SELECT number + 1 FROM bucket WHERE number <"
-        " (SELECT max(split) FROM %s)) SELECT number * %lld / 1e6 AS time_s,"
+        " (SELECT max(split) FROM %s)), mark(bucket, kinds) AS (SELECT"
+        " (event.t0_us + " Q_SHIFT ") / %lld, group_concat(DISTINCT kind)"
+        " FROM event JOIN process ON process.id = process_id"
+        " JOIN profile ON profile.id = profile_id WHERE kind <> 'gc'"
+        " GROUP BY 1) SELECT number * %lld / 1e6 AS time_s,"
         " ifnull(self_n, 0) AS samples, %s AS ran_pct, self_us / 1e6 AS"
-        " seconds, %s AS ran_s FROM bucket LEFT JOIN %s ON split = number"
+        " seconds, %s AS ran_s, kinds AS events FROM bucket"
+        " LEFT JOIN %s ON split = number LEFT JOIN mark ON bucket = number"
         " WHERE number IS NOT NULL ORDER BY number",
-        table, table, width_us,
+        table, table, width_us, width_us,
         database->knows_ran ? PERCENT("self_ran_n", "self_n") : "NULL",
         database->knows_ran ? "self_ran_us / 1e6" : "NULL", table);
     return q_finish_text(sql, ret, err);

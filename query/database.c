@@ -283,12 +283,16 @@ static const struct shape {
                 " knows_cpu, knows_waiting, first_node, last_node"},
     {"label", "profile_id, key, value"},
     {"meta", "profile_id, key, value"},
-    {"process", "id, profile_id, pid, parent_pid, command"},
+    {"process", "id, profile_id, pid, parent_pid, command, cgroup_periods,"
+                " cgroup_throttled, throttled_us"},
     {"file", "id, path, base, module, class"},
     {"function", "id, file_id, qualname, name, first_line, kind"},
-    {"thread", "id, process_id, tid, interp, name, is_main, t0_us, t1_us,"
-               " samples, weight_us, unobserved_us, proven, sleeping,"
-               " unproven, stopped, lost, first_run, last_run"},
+    {"thread",
+     "id, process_id, tid, interp, name, is_main, t0_us, t1_us,"
+     " samples, weight_us, unobserved_us, proven, sleeping,"
+     " unproven, stopped, lost, first_run, last_run, left_out, cpu_us,"
+     " cpu_wait_us, gil_wait_us, switches_voluntary,"
+     " switches_involuntary"},
     {"node", "id, parent_id, last_id, function_id, line"},
     {"run", "thread_id, node_id, status, t0_us, t1_us, n, weight_us"},
     {"node_self", "id, node_id, thread_id, status, n, weight_us"},
@@ -297,6 +301,9 @@ static const struct shape {
                        " total_ran_us"},
     {"edge_total", "profile_id, callee_id, caller_id, self_n, self_us,"
                    " total_n, total_us"},
+    {"tree_total", "id, profile_id, parent_id, function_id, self_n, self_us,"
+                   " self_ran_n, self_ran_us, total_n, total_us, total_ran_n,"
+                   " total_ran_us"},
     {"event", "id, process_id, thread_id, kind, t0_us, t1_us, detail"},
     {"task", "id, process_id, thread_id, key, name, first_us"},
     {"task_parent", "task_id, parent_id"},

@@ -49,8 +49,10 @@ answer_threads(q_database *database, const q_query *query, char **ret,
         sql, "SELECT " STATE_COLUMNS
              ", name AS thread, tid, interp, is_main AS main, pid,"
              " thread.t0_us / 1e6 AS first_s, thread.t1_us / 1e6 AS last_s,"
-             " proven, sleeping, unproven, stopped, lost"
-             " FROM (SELECT thread_id, " STATES);
+             " proven, sleeping, unproven, stopped, lost, left_out,"
+             " cpu_us / 1e6 AS cpu_s, cpu_wait_us / 1e6 AS cpu_wait_s,"
+             " gil_wait_us / 1e6 AS gil_wait_s, switches_voluntary,"
+             " switches_involuntary FROM (SELECT thread_id, " STATES);
     pr_code rc = q_select_source(database, query, false, sql, err);
     sqlite3_str_appendall(sql, " GROUP BY thread_id) AS s"
                                " JOIN thread ON thread.id = s.thread_id"
@@ -70,13 +72,18 @@ answer_processes(q_database *database, const q_query *query, char **ret,
 {
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     sqlite3_str_appendall(
-        sql, "SELECT " STATE_COLUMNS
-             ", pid, parent_pid, process.command AS command, source AS profile"
-             " FROM (SELECT process_id, sum(n) AS n, sum(us) AS us,"
-             " sum(ran) AS ran, sum(gil) AS gil, sum(cpu) AS cpu,"
-             " sum(waiting) AS waiting, sum(idle) AS idle,"
-             " max(cpu_unknown) AS cpu_unknown"
-             " FROM (SELECT thread_id, " STATES);
+        sql,
+        "SELECT " STATE_COLUMNS
+        ", pid, parent_pid, process.command AS command, source AS profile,"
+        " (SELECT sum(cpu_us) / 1e6 FROM thread WHERE process_id ="
+        " process.id) AS cpu_s, (SELECT sum(cpu_wait_us) / 1e6 FROM thread"
+        " WHERE process_id = process.id) AS cpu_wait_s,"
+        " throttled_us / 1e6 AS throttled_s, cgroup_throttled,"
+        " cgroup_periods FROM (SELECT process_id, sum(n) AS n, sum(us) AS us,"
+        " sum(ran) AS ran, sum(gil) AS gil, sum(cpu) AS cpu,"
+        " sum(waiting) AS waiting, sum(idle) AS idle,"
+        " max(cpu_unknown) AS cpu_unknown"
+        " FROM (SELECT thread_id, " STATES);
     pr_code rc = q_select_source(database, query, false, sql, err);
     sqlite3_str_appendall(sql,
                           " GROUP BY thread_id) JOIN thread ON thread.id ="

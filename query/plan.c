@@ -6,6 +6,7 @@
 #include "query/answers.h"
 #include "query/lookup.h"
 #include "query/select.h"
+#include "query/stored_tree.h"
 
 enum { MILLION = 1000000 };
 
@@ -238,14 +239,65 @@ plan_edges(q_database *database, const q_query *query, q_plan *plan,
     return rc;
 }
 
+/* Has the database all rows of this tree?  Those of several profiles do not
+ * add up: a stack may be small in one of them. */
+static pr_code
+have_tree(q_database *database, const q_query *query, const q_plan *plan,
+          bool *ret, pr_err *err)
+{
+    char *profiles;
+    int64_t there = 0;
+    if (query->of.text || query->split != Q_WHOLE ||
+        plan->above < Q_STORED_TREE_ABOVE || !q_select_is_whole(query))
+        return PR_OK;
+    pr_code rc = q_select_profiles(database, query, &profiles, err);
+    if (rc != PR_OK)
+        return rc;
+    char *sql = sqlite3_mprintf(
+        "SELECT count(*) = 1 AND EXISTS (SELECT 1 FROM tree_total WHERE"
+        " profile_id IN (SELECT id FROM profile WHERE %s)) FROM profile"
+        " WHERE %s",
+        profiles, profiles);
+    sqlite3_free(profiles);
+    rc = q_database_integer(database, sql, &there, err);
+    sqlite3_free(sql);
+    *ret = there != 0;
+    return rc;
+}
+
+static pr_code
+make_tree(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
+{
+    char *profiles;
+    pr_code rc = make_all(database, query, plan, err);
+    if (rc == PR_OK)
+        rc = q_select_profiles(database, query, &profiles, err);
+    if (rc != PR_OK)
+        return rc;
+    plan->shape = Q_SHAPE_TREE;
+    plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
+    plan->tree = sqlite3_mprintf(
+        "SELECT id, parent_id, function_id, self_n, self_us, self_ran_n,"
+        " self_ran_us, total_n, total_us, total_ran_n, total_ran_us"
+        " FROM tree_total WHERE profile_id IN (SELECT id FROM profile"
+        " WHERE %s) ORDER BY id",
+        profiles);
+    sqlite3_free(profiles);
+    return plan->table && plan->tree ? PR_OK : pr_no_memory(err);
+}
+
 static pr_code
 plan_tree(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
 {
+    bool ready = false;
     plan->after = Q_AFTER_ORDER;
     plan->above = query->above < 0 ? MILLION / 100 : query->above;
-    pr_code rc =
-        make_fold(database, query,
-                  query->of.text ? Q_FOLD_TREE_OF : Q_FOLD_TREE, plan, err);
+    pr_code rc = have_tree(database, query, plan, &ready, err);
+    if (rc == PR_OK)
+        rc = ready ? make_tree(database, query, plan, err)
+                   : make_fold(database, query,
+                               query->of.text ? Q_FOLD_TREE_OF : Q_FOLD_TREE,
+                               plan, err);
     return rc == PR_OK
                ? q_answer_tree(database, query, plan->table, &plan->answer, err)
                : rc;
@@ -436,6 +488,7 @@ void
 q_plan_release(q_plan *plan)
 {
     sqlite3_free(plan->all);
+    sqlite3_free(plan->tree);
     sqlite3_free(plan->samples);
     sqlite3_free(plan->functions);
     sqlite3_free(plan->nodes);

@@ -5,6 +5,7 @@
 
 #include "query/listing.h"
 #include "query/result.h"
+#include "query/stored_tree.h"
 #include "query/verbs.h"
 
 #include <base/array.h>
@@ -275,6 +276,31 @@ fold(q_database *database, const q_plan *plan, q_amount *ret_all, pr_err *err)
     return rc;
 }
 
+/* The same from the tree that the database has. */
+static pr_code
+take_tree(q_database *database, const q_plan *plan, q_amount *ret_all,
+          pr_err *err)
+{
+    q_groups groups = {0};
+    q_entry entry = {0, 0, {0, 0, 0, 0}};
+    sqlite3_stmt *stmt;
+    pr_code rc = read_all(database, plan, &entry.amount, err);
+    if (rc == PR_OK)
+        rc = q_database_prepare(database, plan->tree, &stmt, err);
+    if (rc != PR_OK)
+        return rc;
+    const q_samples samples = {&entry, 1, 1, entry.amount};
+    rc = q_stored_tree_read(database, stmt, &groups, err);
+    sqlite3_finalize(stmt);
+    if (rc == PR_OK)
+        rc = after_fold(plan, &samples, &groups, err);
+    if (rc == PR_OK)
+        rc = fill_table(database, plan, &samples, &groups, err);
+    q_groups_release(&groups);
+    *ret_all = entry.amount;
+    return rc;
+}
+
 /* ---- what the answer rests on ---- */
 
 static int64_t
@@ -363,11 +389,9 @@ explain(q_database *database, const char *text, const q_plan *plan,
 {
     const struct {
         const char *name, *sql;
-    } steps[] = {{"all", plan->all},
-                 {"samples", plan->samples},
-                 {"functions", plan->functions},
-                 {"nodes", plan->nodes},
-                 {"answer", plan->answer}};
+    } steps[] = {{"all", plan->all},         {"tree", plan->tree},
+                 {"samples", plan->samples}, {"functions", plan->functions},
+                 {"nodes", plan->nodes},     {"answer", plan->answer}};
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     const char *word = "";
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -401,9 +425,10 @@ run_plan(q_database *database, const char *text, q_plan *plan, q_result **ret,
     if (plan->shape == Q_SHAPE_PLAIN)
         return answer(database, text, plan, NULL, ret, err);
     q_amount all;
-    pr_code rc = plan->shape == Q_SHAPE_READY
-                     ? read_all(database, plan, &all, err)
-                     : fold(database, plan, &all, err);
+    pr_code rc =
+        plan->shape == Q_SHAPE_READY  ? read_all(database, plan, &all, err)
+        : plan->shape == Q_SHAPE_TREE ? take_tree(database, plan, &all, err)
+                                      : fold(database, plan, &all, err);
     return rc == PR_OK ? answer(database, text, plan, &all, ret, err) : rc;
 }
 

@@ -568,9 +568,6 @@ select_parts(q_database *database, const q_query *query, bool nodes, char **ret,
     return end_text(sql, rc, ret, err);
 }
 
-/* Each profile's times lie on the clock of the first one. */
-#define SHIFT "ifnull(wall_us - (SELECT min(wall_us) FROM profile), 0)"
-
 static pr_code
 select_runs(q_database *database, const q_query *query, bool nodes, char **ret,
             pr_err *err)
@@ -583,9 +580,9 @@ select_runs(q_database *database, const q_query *query, bool nodes, char **ret,
         return rc;
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     sqlite3_str_appendf(sql,
-                        "SELECT %s, s.t0_us + " SHIFT ", s.t1_us + " SHIFT
-                        ", n, s.weight_us, status & 3 <> 0, %s + " SHIFT
-                        ", %s + " SHIFT " FROM run AS s" OWNERS,
+                        "SELECT %s, s.t0_us + " Q_SHIFT ", s.t1_us + " Q_SHIFT
+                        ", n, s.weight_us, status & 3 <> 0, %s + " Q_SHIFT
+                        ", %s + " Q_SHIFT " FROM run AS s" OWNERS,
                         nodes ? "node_id" : "0",
                         r.from ? r.from : "-4611686018427387904",
                         r.to ? r.to : "2305843009213693951");

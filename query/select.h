@@ -33,6 +33,10 @@ pr_code q_select_source(q_database *database, const q_query *query, bool runs,
 pr_code q_select_hidden(q_database *database, const q_query *query, char **ret,
                         pr_err *err);
 
+/* Puts the times of a profile on the clock of the first one: an addend over
+ * `profile`. */
+#define Q_SHIFT "ifnull(wall_us - (SELECT min(wall_us) FROM profile), 0)"
+
 /* The end of the longest recording, in microseconds since its start. */
 pr_code q_select_end(q_database *database, int64_t *ret, pr_err *err);
 

@@ -28,8 +28,6 @@ struct conv_model_input {
     pr_list strings, frames; /* the producer's ids to ours */
     thread_state *threads;
     size_t cap_threads;
-    pr_rate *rates; /* in order of arrival */
-    size_t n_rates, cap_rates;
     bool failed;   /* out of memory where no error could be given */
     uint8_t *used; /* [n_used] frames that are in model->used */
     size_t n_used, cap_used;
@@ -194,11 +192,12 @@ model_process(pr_sink *sink, const pr_process *told, pr_err *err)
 static pr_code
 model_rate(pr_sink *sink, const pr_rate *rate, pr_err *err)
 {
-    struct conv_model_input *input = model_of(sink)->input;
-    if (!pr_grow(&input->rates, &input->cap_rates, input->n_rates + 1,
-                 sizeof *input->rates))
+    conv_model *model = model_of(sink);
+    if (!pr_grow(&model->intervals, &model->cap_intervals,
+                 model->n_intervals + 1, sizeof *model->intervals))
         return pr_no_memory(err);
-    input->rates[input->n_rates++] = *rate;
+    model->intervals[model->n_intervals++] =
+        (conv_interval){rate->process, rate->time_us, rate->interval_us};
     return PR_OK;
 }
 
@@ -206,12 +205,11 @@ model_rate(pr_sink *sink, const pr_rate *rate, pr_err *err)
 static uint64_t
 interval_at(const conv_model *model, uint32_t process, uint64_t time_us)
 {
-    const struct conv_model_input *input = model->input;
     uint64_t interval = model->start.interval_us;
-    for (size_t i = 0; i < input->n_rates; i++)
-        if (input->rates[i].process == process &&
-            input->rates[i].time_us <= time_us)
-            interval = input->rates[i].interval_us;
+    for (size_t i = 0; i < model->n_intervals; i++)
+        if (model->intervals[i].process == process &&
+            model->intervals[i].time_us <= time_us)
+            interval = model->intervals[i].interval_us;
     return interval;
 }
 
@@ -797,7 +795,6 @@ free_input(conv_model *model)
         free(input->threads[i].path);
     free(input->threads);
     free(input->used);
-    free(input->rates);
     free(model->slot); /* nodes are complete */
     model->slot = NULL;
     pr_list_release(&input->strings);
@@ -902,6 +899,7 @@ conv_model_free(conv_model *model)
     free(model->nodes);
     free(model->min_line);
     free(model->events);
+    free(model->intervals);
     free(model->tasks);
     free(model->task_parents);
     pr_strings_release(&model->strings);

@@ -89,6 +89,12 @@ typedef struct conv_event {
     uint32_t text; /* string id; of a collection, a JSON object */
 } conv_event;
 
+/* From time_us on, samples of the process are interval_us apart. */
+typedef struct conv_interval {
+    uint32_t process; /* index */
+    uint64_t time_us, interval_us;
+} conv_interval;
+
 typedef struct conv_task {
     uint64_t key, first_us;
     uint32_t thread;  /* PR_NO_THREAD: of an ended thread */
@@ -132,6 +138,8 @@ typedef struct conv_model {
     conv_counts counts; /* of all processes together, once it is finished */
     conv_event *events;
     size_t n_events, cap_events;
+    conv_interval *intervals; /* changes, in order of arrival */
+    size_t n_intervals, cap_intervals;
     conv_task *tasks;
     size_t n_tasks, cap_tasks;
     uint64_t *task_parents;

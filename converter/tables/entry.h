@@ -29,7 +29,7 @@ pr_code conv_entry_put_meta(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_threads(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_nodes(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_runs(conv_entry *entry, pr_err *err);
-/* node_self, function_total, edge_total */
+/* node_self, function_total, edge_total, tree_total */
 pr_code conv_entry_put_totals(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_events(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_tasks(conv_entry *entry, pr_err *err);

@@ -21,7 +21,8 @@ bind_kind(conv_row *row, const conv_event *event)
     static const char *const names[] = {[PR_MARK_GAP] = "gap",
                                         [PR_MARK_EXEC] = "exec",
                                         [PR_MARK_SUSPENDED] = "suspended",
-                                        [PR_MARK_USER] = "mark"};
+                                        [PR_MARK_USER] = "mark",
+                                        [PR_MARK_LOST] = "lost"};
     char other[32];
     const char *name = other;
     if (event->is_gc)
@@ -33,22 +34,46 @@ bind_kind(conv_row *row, const conv_event *event)
     conv_row_string(row, name);
 }
 
+static pr_code
+put_event(conv_entry *e, conv_row *row, const conv_event *event, pr_err *err)
+{
+    conv_row_integer(row, ++e->tables->event);
+    conv_row_integer(row, e->process0 + event->process);
+    conv_row_integer(row, CONV_NULL);
+    bind_kind(row, event);
+    conv_row_unsigned(row, event->first_us);
+    conv_row_unsigned(row, event->end_us);
+    conv_row_name(row, string_of(e, event->text));
+    return conv_row_put(row, err);
+}
+
+static pr_code
+put_interval(conv_entry *e, conv_row *row, const conv_interval *change,
+             pr_err *err)
+{
+    char detail[48];
+    snprintf(detail, sizeof detail, "{\"interval_us\":%" PRIu64 "}",
+             change->interval_us);
+    conv_row_integer(row, ++e->tables->event);
+    conv_row_integer(row, e->process0 + change->process);
+    conv_row_integer(row, CONV_NULL);
+    conv_row_string(row, "rate");
+    conv_row_unsigned(row, change->time_us);
+    conv_row_unsigned(row, change->time_us);
+    conv_row_string(row, detail);
+    return conv_row_put(row, err);
+}
+
 pr_code
 conv_entry_put_events(conv_entry *e, pr_err *err)
 {
+    const conv_model *model = e->model;
     conv_row row;
     pr_code rc = conv_row_open(&row, e->tables->database, "event", 7, err);
-    for (size_t i = 0; i < e->model->n_events && rc == PR_OK; i++) {
-        const conv_event *event = &e->model->events[i];
-        conv_row_integer(&row, ++e->tables->event);
-        conv_row_integer(&row, e->process0 + event->process);
-        conv_row_integer(&row, CONV_NULL);
-        bind_kind(&row, event);
-        conv_row_unsigned(&row, event->first_us);
-        conv_row_unsigned(&row, event->end_us);
-        conv_row_name(&row, string_of(e, event->text));
-        rc = conv_row_put(&row, err);
-    }
+    for (size_t i = 0; i < model->n_events && rc == PR_OK; i++)
+        rc = put_event(e, &row, &model->events[i], err);
+    for (size_t i = 0; i < model->n_intervals && rc == PR_OK; i++)
+        rc = put_interval(e, &row, &model->intervals[i], err);
     e->names_changed += row.text.changed;
     conv_row_close(&row);
     return rc;

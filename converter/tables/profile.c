@@ -339,6 +339,22 @@ bind_extent(conv_row *row, const conv_model *model, uint32_t process)
     conv_row_unsigned(row, only ? duration_us(model) : end);
 }
 
+static int64_t
+count_or_null(const conv_counts *counts, pr_count_kind kind)
+{
+    uint64_t value = counts->value[kind];
+    return value == CONV_NO_COUNT ? CONV_NULL : conv_row_limit(value);
+}
+
+/* CPU time that the process's cgroup was refused. */
+static void
+bind_throttling(conv_row *row, const conv_counts *counts)
+{
+    conv_row_integer(row, count_or_null(counts, PR_COUNT_CGROUP_PERIODS));
+    conv_row_integer(row, count_or_null(counts, PR_COUNT_CGROUP_THROTTLED));
+    conv_row_integer(row, count_or_null(counts, PR_COUNT_CGROUP_THROTTLED_US));
+}
+
 static pr_code
 put_process(conv_entry *e, conv_row *row, uint32_t i, pr_err *err)
 {
@@ -353,6 +369,7 @@ put_process(conv_entry *e, conv_row *row, uint32_t i, pr_err *err)
         conv_row_integer(row, CONV_NULL);
     bind_python(e, row);
     bind_extent(row, e->model, i);
+    bind_throttling(row, &p->counts);
     return conv_row_put(row, err);
 }
 
@@ -360,19 +377,12 @@ static pr_code
 put_processes(conv_entry *e, pr_err *err)
 {
     conv_row row;
-    pr_code rc = conv_row_open(&row, e->tables->database, "process", 8, err);
+    pr_code rc = conv_row_open(&row, e->tables->database, "process", 11, err);
     for (uint32_t i = 0; i < e->model->n_processes && rc == PR_OK; i++)
         rc = put_process(e, &row, i, err);
     e->names_changed += row.text.changed;
     conv_row_close(&row);
     return rc;
-}
-
-static int64_t
-count_or_null(const conv_counts *counts, pr_count_kind kind)
-{
-    uint64_t value = counts->value[kind];
-    return value == CONV_NO_COUNT ? CONV_NULL : conv_row_limit(value);
 }
 
 /* One row per reason; *ret becomes their sum, or CONV_NULL if none is known. */
@@ -401,6 +411,41 @@ put_losses(conv_entry *e, conv_row *row, const conv_counts *counts,
     }
     *ret = known ? conv_row_limit(sum) : CONV_NULL;
     return rc;
+}
+
+/* Samples that options left out; CONV_NULL: not known. */
+static int64_t
+left_out(const conv_counts *counts)
+{
+    static const pr_count_kind kinds[] = {PR_COUNT_SKIPPED_MODE,
+                                          PR_COUNT_SKIPPED_THREADS,
+                                          PR_COUNT_SKIPPED_ASYNC};
+    uint64_t sum = 0;
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        uint64_t value = counts->value[kinds[i]];
+        known = known || value != CONV_NO_COUNT;
+        sum += value == CONV_NO_COUNT ? 0 : value;
+    }
+    return known ? conv_row_limit(sum) : CONV_NULL;
+}
+
+static int64_t
+microseconds_or_null(const conv_counts *counts, pr_count_kind kind)
+{
+    uint64_t value = counts->value[kind];
+    return value == CONV_NO_COUNT ? CONV_NULL : conv_row_limit(value / 1000);
+}
+
+/* What the scheduler counted of the thread while it was recorded. */
+static void
+bind_scheduling(conv_row *row, const conv_counts *counts)
+{
+    conv_row_integer(row, microseconds_or_null(counts, PR_COUNT_CPU_NS));
+    conv_row_integer(row, microseconds_or_null(counts, PR_COUNT_CPU_WAIT_NS));
+    conv_row_integer(row, microseconds_or_null(counts, PR_COUNT_GIL_WAIT_NS));
+    conv_row_integer(row, count_or_null(counts, PR_COUNT_SWITCHES_VOLUNTARY));
+    conv_row_integer(row, count_or_null(counts, PR_COUNT_SWITCHES_INVOLUNTARY));
 }
 
 /* The runs of thread i have the ids from *run + 1 on. */
@@ -433,6 +478,8 @@ put_thread(conv_entry *e, conv_row *row, size_t i, int64_t lost, int64_t *run,
     conv_row_integer(row, thread->runs ? *run + 1 : CONV_NULL);
     *run += (int64_t)thread->runs;
     conv_row_integer(row, thread->runs ? *run : CONV_NULL);
+    conv_row_integer(row, left_out(counts));
+    bind_scheduling(row, counts);
     return conv_row_put(row, err);
 }
 
@@ -462,7 +509,7 @@ conv_entry_put_threads(conv_entry *e, pr_err *err)
     pr_code rc = put_processes(e, err);
     if (rc != PR_OK)
         return rc;
-    rc = conv_row_open(&row, e->tables->database, "thread", 18, err);
+    rc = conv_row_open(&row, e->tables->database, "thread", 24, err);
     if (rc == PR_OK)
         rc = conv_row_open(&loss, e->tables->database, "loss", 5, err);
     if (rc == PR_OK)

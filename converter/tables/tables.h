@@ -16,7 +16,8 @@ typedef struct conv_tables {
     struct sqlite3 *database;
     conv_names names;
     /* the greatest ids in use */
-    int64_t profile, process, thread, node, run, node_self, event, task, loss;
+    int64_t profile, process, thread, node, run, node_self, tree, event, task,
+        loss;
 } conv_tables;
 
 /* Begin to add: the tables are made in an empty database and learnt from one

@@ -1,12 +1,13 @@
 /*
- * totals.c - node_self, function_total, edge_total: the answers to the
- * commonest questions, of all samples of a profile.
+ * totals.c - node_self, function_total, edge_total, tree_total: the answers to
+ * the commonest questions, of all samples of a profile.
  *
  * One walk over the tree in pre-order: the samples that end at or below a node
  * are known when the walk leaves it, so a path of sums is all that is kept.
  */
 #include "converter/tables/entry.h"
 
+#include "converter/tables/function_tree.h"
 #include "converter/tables/rows.h"
 
 #include <stdlib.h>
@@ -98,21 +99,8 @@ next_self(void *context, int64_t *row)
 
 /* ---- totals per function and edge ---- */
 
-typedef struct amount {
-    uint64_t n, us, ran_n, ran_us;
-} amount;
-
-static void
-add(amount *to, const amount *what)
-{
-    to->n += what->n;
-    to->us += what->us;
-    to->ran_n += what->ran_n;
-    to->ran_us += what->ran_us;
-}
-
 typedef struct sums {
-    amount self, total;
+    conv_amount self, total;
 } sums;
 
 typedef struct edge_key {
@@ -122,12 +110,13 @@ typedef struct edge_key {
 
 /* A node that the walk is in, or the empty stack. */
 typedef struct step {
-    amount self, below;
+    conv_amount self, below;
     uint32_t position, function, edge;
 } step;
 
 typedef struct totals {
     const conv_entry *e;
+    conv_tree tree;
     sums *function; /* [function of the model] */
     pr_set edges;   /* edge_key */
     sums *edge;     /* [edges.n] */
@@ -137,15 +126,16 @@ typedef struct totals {
 } totals;
 
 /* Ran: held the GIL or was on a CPU. */
-static amount
+static conv_amount
 self_of(const selves *s, uint32_t position)
 {
-    amount sum = {0};
+    conv_amount sum = {0};
     for (uint32_t at = s->head[position]; at; at = s->item[at - 1].next) {
         const self_total *item = &s->item[at - 1];
         bool ran = item->status & (PR_HAS_GIL | PR_ON_CPU);
-        add(&sum, &(amount){item->n, item->weight_us, ran ? item->n : 0,
-                            ran ? item->weight_us : 0});
+        conv_amount_add(&sum, &(conv_amount){item->n, item->weight_us,
+                                             ran ? item->n : 0,
+                                             ran ? item->weight_us : 0});
     }
     return sum;
 }
@@ -169,19 +159,20 @@ leave(totals *t)
 {
     const step *s = &t->path[--t->depth];
     uint8_t first = t->e->index.first[s->position];
-    add(&t->function[s->function].self, &s->self);
-    add(&t->edge[s->edge].self, &s->self);
+    conv_tree_add(&t->tree, s->position, &s->self, &s->below);
+    conv_amount_add(&t->function[s->function].self, &s->self);
+    conv_amount_add(&t->edge[s->edge].self, &s->self);
     if (first & CONV_FIRST_FUNCTION)
-        add(&t->function[s->function].total, &s->below);
+        conv_amount_add(&t->function[s->function].total, &s->below);
     /* no other node of a stack has the edge of its root */
     if ((first & CONV_FIRST_EDGE) || t->depth == 0)
-        add(&t->edge[s->edge].total, &s->below);
+        conv_amount_add(&t->edge[s->edge].total, &s->below);
     if (t->depth)
-        add(&t->path[t->depth - 1].below, &s->below);
+        conv_amount_add(&t->path[t->depth - 1].below, &s->below);
 }
 
 static bool
-enter(totals *t, uint32_t position, const amount *self, pr_err *err)
+enter(totals *t, uint32_t position, const conv_amount *self, pr_err *err)
 {
     const conv_model *model = t->e->model;
     uint32_t frame = model->nodes[t->e->index.node[position]].frame;
@@ -195,6 +186,25 @@ enter(totals *t, uint32_t position, const amount *self, pr_err *err)
     return true;
 }
 
+/* The stacks of functions that become rows, from the samples below each. */
+static pr_code
+choose_tree(totals *t, const selves *s, pr_err *err)
+{
+    const conv_index *index = &t->e->index;
+    uint64_t *below = calloc(index->n, sizeof *below);
+    if (!below)
+        return pr_no_memory(err);
+    for (uint32_t p = (uint32_t)index->n; p-- > 0;) {
+        for (uint32_t at = s->head[p]; at; at = s->item[at - 1].next)
+            below[p] += s->item[at - 1].n;
+        if (p)
+            below[index->parent[p]] += below[p];
+    }
+    pr_code rc = conv_tree_choose(t->e, below, &t->tree, err);
+    free(below);
+    return rc;
+}
+
 static pr_code
 add_up(totals *t, const selves *s, pr_err *err)
 {
@@ -203,7 +213,7 @@ add_up(totals *t, const selves *s, pr_err *err)
     if (!t->function)
         return pr_no_memory(err);
     for (uint32_t p = 1; p < index->n; p++) {
-        amount self = self_of(s, p);
+        conv_amount self = self_of(s, p);
         while (t->depth >= index->depth[p])
             leave(t);
         if (!enter(t, p, &self, err))
@@ -215,7 +225,7 @@ add_up(totals *t, const selves *s, pr_err *err)
 }
 
 static void
-fill_amount(const amount *a, int64_t *row)
+fill_amount(const conv_amount *a, int64_t *row)
 {
     row[0] = conv_row_limit(a->n);
     row[1] = conv_row_limit(a->us);
@@ -324,6 +334,8 @@ conv_entry_put_totals(conv_entry *e, pr_err *err)
     totals t = {.e = e, .edges.size = sizeof(edge_key)};
     pr_code rc = collect_selves(e, &s, err);
     if (rc == PR_OK)
+        rc = choose_tree(&t, &s, err);
+    if (rc == PR_OK)
         rc = add_up(&t, &s, err);
     if (rc == PR_OK) {
         self_walk w = {.e = e, .s = &s};
@@ -334,6 +346,9 @@ conv_entry_put_totals(conv_entry *e, pr_err *err)
         rc = put_functions(&t, err);
     if (rc == PR_OK)
         rc = put_edges(&t, err);
+    if (rc == PR_OK)
+        rc = conv_tree_put(e, &t.tree, err);
+    conv_tree_release(&t.tree);
     free(s.head);
     free(s.item);
     free(t.function);

@@ -32,7 +32,9 @@
         " value, PRIMARY KEY(profile_id, key)) WITHOUT ROWID;",                \
         "CREATE TABLE process(id INTEGER PRIMARY KEY,"                         \
         " profile_id INTEGER NOT NULL, pid INTEGER, parent_pid INTEGER,"       \
-        " command TEXT, python TEXT, t0_us INTEGER, t1_us INTEGER);",          \
+        " command TEXT, python TEXT, t0_us INTEGER, t1_us INTEGER,"            \
+        " cgroup_periods INTEGER, cgroup_throttled INTEGER,"                   \
+        " throttled_us INTEGER);",                                             \
         "CREATE TABLE thread(id INTEGER PRIMARY KEY,"                          \
         " process_id INTEGER NOT NULL, tid INTEGER NOT NULL,"                  \
         " interp INTEGER NOT NULL, name TEXT, is_main INTEGER NOT NULL,"       \
@@ -40,7 +42,9 @@
         " weight_us INTEGER NOT NULL, unobserved_us INTEGER NOT NULL,"         \
         " proven INTEGER, sleeping INTEGER, unproven INTEGER,"                 \
         " stopped INTEGER, lost INTEGER, first_run INTEGER,"                   \
-        " last_run INTEGER);",                                                 \
+        " last_run INTEGER, left_out INTEGER, cpu_us INTEGER,"                 \
+        " cpu_wait_us INTEGER, gil_wait_us INTEGER,"                           \
+        " switches_voluntary INTEGER, switches_involuntary INTEGER);",         \
         "CREATE TABLE file(id INTEGER PRIMARY KEY, path TEXT NOT NULL,"        \
         " base TEXT NOT NULL, module TEXT, class TEXT NOT NULL,"               \
         " hash BLOB NOT NULL);",                                               \
@@ -76,6 +80,13 @@
         " self_n INTEGER NOT NULL, self_us INTEGER NOT NULL,"                  \
         " total_n INTEGER NOT NULL, total_us INTEGER NOT NULL,"                \
         " PRIMARY KEY(profile_id, callee_id, caller_id)) WITHOUT ROWID;",      \
+        "CREATE TABLE tree_total(id INTEGER PRIMARY KEY,"                      \
+        " profile_id INTEGER NOT NULL, parent_id INTEGER,"                     \
+        " function_id INTEGER NOT NULL, self_n INTEGER NOT NULL,"              \
+        " self_us INTEGER NOT NULL, self_ran_n INTEGER NOT NULL,"              \
+        " self_ran_us INTEGER NOT NULL, total_n INTEGER NOT NULL,"             \
+        " total_us INTEGER NOT NULL, total_ran_n INTEGER NOT NULL,"            \
+        " total_ran_us INTEGER NOT NULL);",                                    \
         "CREATE TABLE event(id INTEGER PRIMARY KEY,"                           \
         " process_id INTEGER NOT NULL, thread_id INTEGER, kind TEXT NOT NULL," \
         " t0_us INTEGER NOT NULL, t1_us INTEGER NOT NULL, detail TEXT);",      \
@@ -103,7 +114,9 @@
         "CREATE VIEW processes AS SELECT profile_id, process.id AS "           \
         "process_id,"                                                          \
         " pid, parent_pid, command, python, count(thread.id) AS threads,"      \
-        " sum(samples) AS samples, sum(weight_us) / 1e6 AS seconds"            \
+        " sum(samples) AS samples, sum(weight_us) / 1e6 AS seconds,"           \
+        " sum(cpu_us) / 1e6 AS cpu_s, sum(cpu_wait_us) / 1e6 AS cpu_wait_s,"   \
+        " throttled_us / 1e6 AS throttled_s"                                   \
         " FROM process LEFT JOIN thread ON process_id = process.id"            \
         " GROUP BY process.id;",                                               \
         "CREATE VIEW threads AS SELECT profile_id, pid, thread.id AS "         \
@@ -111,7 +124,10 @@
         " name AS thread, tid, interp, is_main AS main, samples,"              \
         " weight_us / 1e6 AS seconds, thread.t0_us / 1e6 AS first_s,"          \
         " thread.t1_us / 1e6 AS last_s, proven, sleeping, unproven, stopped,"  \
-        " lost FROM thread JOIN process ON process.id = process_id;",          \
+        " lost, left_out, cpu_us / 1e6 AS cpu_s,"                              \
+        " cpu_wait_us / 1e6 AS cpu_wait_s, gil_wait_us / 1e6 AS gil_wait_s,"   \
+        " switches_voluntary, switches_involuntary FROM thread JOIN process "  \
+        "ON process.id = process_id;",                                         \
         "CREATE VIEW functions AS SELECT profile_id, function_id,"             \
         " qualname AS function, path AS file, first_line AS line, module, "    \
         "class,"                                                               \

@@ -18,7 +18,8 @@ PRAGMA user_version=3;
 INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, 'web1', 'shop', NULL,
     '3.14.2', 'all', 'threads', 'real', NULL, NULL, 1000, 4000, 10, 10000, 0,
     NULL, NULL, NULL, 5, 5000, 1, 1, 1, 1, 3);
-INSERT INTO process VALUES(1, 1, 7, NULL, 'shop', '3.14.2', 0, 4000);
+INSERT INTO process(id, profile_id, pid, parent_pid, command, python, t0_us,
+    t1_us) VALUES(1, 1, 7, NULL, 'shop', '3.14.2', 0, 4000);
 INSERT INTO meta VALUES(1, 'host', 'web1');
 INSERT INTO file VALUES
     (1, '/srv/app/shop.py', 'shop.py', 'shop', 'project', x'01'),
@@ -28,11 +29,12 @@ INSERT INTO function VALUES(1, 1, 'main', 'main', 9, 'py', x'01'),
     (2, 1, 'Shop.work', 'work', 19, 'py', x'02'),
     (3, 2, 'decode', 'decode', 29, 'py', x'03'),
     (4, 1, 'decode', 'decode', 39, 'py', x'04');
-INSERT INTO thread VALUES
-    (1, 1, 101, 0, 'MainThread', 1, 0, 4000, 5, 5000, 0, 5, 0, 0, 0, 0, NULL,
-    NULL),
+INSERT INTO thread(id, process_id, tid, interp, name, is_main, t0_us, t1_us,
+    samples, weight_us, unobserved_us, proven, sleeping, unproven, stopped, lost)
+    VALUES
+    (1, 1, 101, 0, 'MainThread', 1, 0, 4000, 5, 5000, 0, 5, 0, 0, 0, 0),
     (2, 1, 102, 0, char(27) || '[31mred', 0, 0, 4000, 5, 5000, 0, 4, 0, 1, 0,
-    2, NULL, NULL);
+    2);
 INSERT INTO node VALUES(1, 0, 3, 1, 1, 1, 10, 1, 1, 1),
     (2, 1, 2, 2, 2, 2, 20, 1, 1, 1), (3, 1, 3, 2, 3, 3, 30, 1, 1, 1);
 INSERT INTO run VALUES(1, 1, 2, 35, 0, 4000, 5, 5000),

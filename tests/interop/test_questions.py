@@ -290,7 +290,9 @@ def check_trees(database, rnd, samples, words, keep, shown):
         if path:
             want[path][0] += 1
     verb = "bottomup depth 1000" if inverted else "tree"
-    rows, why = ask(database, [verb, "above 0%", *words])
+    share = rnd.choice((0, 0.1, 1, 5, 40))  # percent
+    want = {k: v for k, v in want.items() if 100 * v[1] >= share * len(chosen)}
+    rows, why = ask(database, [verb, "above %s%%" % share, *words])
     if rows is None:
         return why
     got = tree_rows(rows)

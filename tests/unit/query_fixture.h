@@ -91,7 +91,8 @@ fixture_open(fixture *f)
     "INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, NULL, NULL, NULL," \
     " NULL, 'all', 'threads', 'real', NULL, NULL, 1000, 10000, 10, 10000, 0," \
     " NULL, NULL, NULL, 10, 10000, 1, 1, 1, NULL, NULL);"                     \
-    "INSERT INTO process VALUES(1, 1, 7, NULL, NULL, NULL, 0, 10000);"
+    "INSERT INTO process(id, profile_id, pid, parent_pid, command, python,"   \
+    " t0_us, t1_us) VALUES(1, 1, 7, NULL, NULL, NULL, 0, 10000);"
 
 /* main(): work() calls two functions, one of them two ways.
  *
@@ -103,7 +104,8 @@ fixture_open(fixture *f)
     "INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, 'web1', 'shop',"   \
     " NULL, '3.14.2', 'all', 'threads', 'real', NULL, NULL, 1000, 10000, 10," \
     " 10000, 125000, NULL, NULL, NULL, 9, 9000, 1, 1, 1, 1, 4);"              \
-    "INSERT INTO process VALUES(1, 1, 7, NULL, 'shop', '3.14.2', 0, 10000);"  \
+    "INSERT INTO process(id, profile_id, pid, parent_pid, command, python,"   \
+    " t0_us, t1_us) VALUES(1, 1, 7, NULL, 'shop', '3.14.2', 0, 10000);"       \
     "INSERT INTO meta VALUES(1, 'host', 'web1');"                             \
     "INSERT INTO file VALUES(1, '/srv/app/main.py', 'main.py', 'main',"       \
     " 'project', x'01'), (2, '/srv/lib/data.py', 'data.py', 'data', 'site',"  \
@@ -114,7 +116,9 @@ fixture_open(fixture *f)
     "INSERT INTO frame VALUES(1, 1, 10, 10, 0, 5, NULL),"                     \
     " (2, 2, 20, 20, 0, 5, NULL), (3, 3, 30, 30, 0, 5, NULL),"                \
     " (4, 3, 31, 31, 0, 5, NULL);"                                            \
-    "INSERT INTO thread VALUES"                                               \
+    "INSERT INTO thread(id, process_id, tid, interp, name, is_main, t0_us,"   \
+    " t1_us, samples, weight_us, unobserved_us, proven, sleeping, unproven,"  \
+    " stopped, lost) VALUES"                                                  \
     "(1, 1, 101, 0, 'MainThread', 1, 0, 10000, 5, 5000, 125000, 5, 0, 0, 0,"  \
     " 1, 1, 2),"                                                              \
     " (2, 1, 102, 0, 'loader', 0, 0, 10000, 5, 5000, 0, 5, 0, 0, 0, 0, 3,"    \

@@ -1,0 +1,155 @@
+/*
+ * function_tree.c - from the roots down, one row's children at a time.
+ */
+#include "converter/tables/function_tree.h"
+
+#include "converter/tables/row.h"
+
+#include <stdlib.h>
+
+/* A child of the row that is being divided: a function and its positions. */
+typedef struct child {
+    uint64_t n;
+    uint32_t function;
+    uint32_t head; /* of a chain of positions; position 0 ends it */
+} child;
+
+typedef struct choice {
+    const conv_entry *e;
+    const uint64_t *below;
+    uint64_t least;
+    conv_tree tree;
+    uint32_t *next;    /* [position] the next one of its chain */
+    uint32_t *slot_of; /* [function] its child + 1, 0: none */
+    child *child;      /* of one row */
+    size_t n, cap;
+} choice;
+
+static bool
+add_child(choice *c, uint32_t position)
+{
+    const conv_model *model = c->e->model;
+    uint32_t frame = model->nodes[c->e->index.node[position]].frame;
+    uint32_t function = conv_model_frame(model, frame)->function;
+    uint32_t at = c->slot_of[function];
+    if (at == 0) {
+        if (!pr_grow(&c->child, &c->cap, c->n + 1, sizeof *c->child))
+            return false;
+        c->child[c->n++] = (child){.function = function};
+        c->slot_of[function] = at = (uint32_t)c->n;
+    }
+    child *to = &c->child[at - 1];
+    to->n += c->below[position];
+    c->next[position] = to->head;
+    to->head = position;
+    return true;
+}
+
+static bool
+add_children(choice *c, uint32_t position)
+{
+    const conv_index *index = &c->e->index;
+    uint32_t last = index->last[position];
+    for (uint32_t p = position + 1; p <= last && p < index->n;
+         p = index->last[p] + 1)
+        if (c->below[p] && !add_child(c, p))
+            return false;
+    return true;
+}
+
+/* The children that are large enough become rows. */
+static bool
+keep_children(choice *c, uint32_t parent)
+{
+    conv_tree *t = &c->tree;
+    for (size_t i = 0; i < c->n; i++) {
+        const child *from = &c->child[i];
+        c->slot_of[from->function] = 0;
+        if (from->n < c->least)
+            continue;
+        if (t->n >= UINT32_MAX - 1 ||
+            !pr_grow(&t->row, &t->cap, t->n + 1, sizeof *t->row))
+            return false;
+        t->row[t->n++] = (conv_tree_row){
+            .parent = parent, .function = from->function, .head = from->head};
+        for (uint32_t p = from->head; p; p = c->next[p])
+            t->row_of[p] = (uint32_t)t->n;
+    }
+    c->n = 0;
+    return true;
+}
+
+static bool
+choose_all(choice *c)
+{
+    bool done = add_children(c, 0) && keep_children(c, PR_TABLE_NONE);
+    for (uint32_t i = 0; done && i < c->tree.n; i++) {
+        for (uint32_t p = c->tree.row[i].head; done && p; p = c->next[p])
+            done = add_children(c, p);
+        done = done && keep_children(c, i);
+    }
+    return done;
+}
+
+pr_code
+conv_tree_choose(const conv_entry *entry, const uint64_t *below, conv_tree *ret,
+                 pr_err *err)
+{
+    size_t n = entry->index.n;
+    choice c = {
+        .e = entry,
+        .below = below,
+        .least = below[0] / CONV_TREE_PARTS + (below[0] % CONV_TREE_PARTS != 0),
+        .tree.row_of = calloc(n, sizeof *c.tree.row_of),
+        .next = calloc(n, sizeof *c.next),
+        .slot_of = calloc(entry->model->functions.n + 1, sizeof *c.slot_of)};
+    bool done = c.tree.row_of && c.next && c.slot_of && choose_all(&c);
+    free(c.next);
+    free(c.slot_of);
+    free(c.child);
+    if (done) {
+        *ret = c.tree;
+        return PR_OK;
+    }
+    conv_tree_release(&c.tree);
+    return pr_no_memory(err);
+}
+
+static void
+put_amount(conv_row *row, const conv_amount *a)
+{
+    conv_row_unsigned(row, a->n);
+    conv_row_unsigned(row, a->us);
+    conv_row_unsigned(row, a->ran_n);
+    conv_row_unsigned(row, a->ran_us);
+}
+
+pr_code
+conv_tree_put(conv_entry *entry, const conv_tree *tree, pr_err *err)
+{
+    conv_row row;
+    int64_t first = entry->tables->tree + 1;
+    pr_code rc =
+        conv_row_open(&row, entry->tables->database, "tree_total", 12, err);
+    for (size_t i = 0; i < tree->n && rc == PR_OK; i++) {
+        const conv_tree_row *r = &tree->row[i];
+        conv_row_integer(&row, ++entry->tables->tree);
+        conv_row_integer(&row, entry->profile);
+        conv_row_integer(&row, r->parent == PR_TABLE_NONE ? CONV_NULL
+                                                          : first + r->parent);
+        conv_row_integer(&row, entry->function.at[r->function]);
+        put_amount(&row, &r->self);
+        put_amount(&row, &r->total);
+        rc = conv_row_put(&row, err);
+    }
+    conv_row_close(&row);
+    return rc;
+}
+
+void
+conv_tree_release(conv_tree *tree)
+{
+    free(tree->row_of);
+    free(tree->row);
+    *tree = (conv_tree){0};
+}
