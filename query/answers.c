@@ -40,8 +40,7 @@ total_ran(const q_database *database)
 
 /* ---- parts ---- */
 
-/* What names a part, and what that is joined from; the key of a label is the
- * one %Q. */
+/* The columns that name a part, and their join; the one %Q is a label's key. */
 typedef struct part {
     const char *columns, *joins;
 } part;
@@ -59,7 +58,9 @@ static const part parts[] = {
                        " LEFT JOIN process AS owner ON owner.id = split"},
     [Q_PER_PROFILE] = {"owner.source AS profile, ",
                        " LEFT JOIN profile AS owner ON owner.id = split"},
-    [Q_PER_LABEL] = {"split AS label, ", ""},
+    [Q_PER_LABEL] = {"owner.value AS label, ",
+                     " LEFT JOIN label AS owner ON owner.profile_id = split"
+                     " AND owner.key = %Q"},
     [Q_PER_STATUS] = {STATUS_WORDS " AS status, ", ""},
     [Q_PER_TIME] = {"split * %lld / 1e6 AS time_s, ", ""},
 };
@@ -74,30 +75,20 @@ add_part_columns(const q_query *query, sqlite3_str *sql)
         sqlite3_str_appendall(sql, parts[query->split].columns);
 }
 
-/* Profiles become the values of their label. */
-#define SUMS                                                           \
-    "sum(self_n) AS self_n, sum(self_us) AS self_us,"                  \
-    " sum(self_ran_n) AS self_ran_n, sum(self_ran_us) AS self_ran_us," \
-    " sum(total_n) AS total_n, sum(total_us) AS total_us,"             \
-    " sum(total_ran_n) AS total_ran_n, sum(total_ran_us) AS total_ran_us"
-
 static void
-add_table(const q_query *query, const char *table, sqlite3_str *sql)
+add_part_joins(const q_query *query, sqlite3_str *sql)
 {
-    if (query->split != Q_PER_LABEL) {
-        sqlite3_str_appendf(sql, "%s AS t", table);
-        return;
-    }
-    sqlite3_str_appendf(
-        sql,
-        "(WITH part AS (SELECT value, sum(samples) AS part_n,"
-        " sum(weight_us) AS part_us FROM label JOIN profile ON profile.id ="
-        " profile_id WHERE key = %Q GROUP BY value)"
-        " SELECT label.value AS split, a, b, " SUMS ", part.part_n,"
-        " part.part_us FROM label JOIN %s AS t ON t.split = label.profile_id"
-        " JOIN part ON part.value = label.value WHERE key = %Q"
-        " GROUP BY label.value, a, b) AS t",
-        query->label.text, table, query->label.text);
+    if (query->split == Q_PER_LABEL)
+        sqlite3_str_appendf(sql, parts[Q_PER_LABEL].joins, query->label.text);
+    else
+        sqlite3_str_appendall(sql, parts[query->split].joins);
+}
+
+/* Parts come by number, the values of a label as text. */
+static const char *
+part_order(const q_query *query)
+{
+    return query->split == Q_PER_LABEL ? "owner.value" : "split";
 }
 
 /* ---- units ---- */
@@ -170,7 +161,8 @@ add_order(const q_query *query, const char *amounts, const char *names,
             sqlite3_str_appendf(sql, " LIMIT %lld", query->limit);
         return;
     }
-    sqlite3_str_appendf(sql, " ORDER BY split, %s%s", amounts, names);
+    sqlite3_str_appendf(sql, " ORDER BY %s, %s%s", part_order(query), amounts,
+                        names);
 }
 
 /* With parts the rows of each are numbered, and the first ones kept. */
@@ -216,9 +208,9 @@ q_answer_units(q_database *database, const q_query *query, const char *table,
     add_part_columns(query, sql);
     sqlite3_str_appendf(sql, SELF ", %s, " TOTAL ", %s%s FROM ",
                         self_ran(database), total_ran(database), u->columns);
-    add_table(query, table, sql);
-    sqlite3_str_appendf(sql, "%s%s WHERE total_n > 0 AND %s", u->joins,
-                        parts[query->split].joins, u->condition);
+    sqlite3_str_appendf(sql, "%s AS t%s", table, u->joins);
+    add_part_joins(query, sql);
+    sqlite3_str_appendf(sql, " WHERE total_n > 0 AND %s", u->condition);
     add_in(query, sql);
     add_order(query, amounts, u->name, sql);
     return finish_rows(database, query, sql, ret, err);
@@ -243,14 +235,14 @@ q_answer_edges(q_database *database, const q_query *query, const char *table,
         TOTAL ", %s, " SELF ", ifnull(caller.qualname, '(root)') AS caller,"
               " function.qualname AS callee, file.path AS file FROM ",
         has_ran ? total_ran(database) : UNKNOWN_RAN("total"));
-    add_table(query, table, sql);
     sqlite3_str_appendf(sql,
-                        " JOIN function ON function.id = b"
+                        "%s AS t JOIN function ON function.id = b"
                         " LEFT JOIN function AS caller ON caller.id = a"
-                        " %s JOIN file ON file.id = %s.file_id%s"
-                        " WHERE total_n > 0",
-                        callers ? "LEFT" : "", callers ? "caller" : "function",
-                        parts[query->split].joins);
+                        " %s JOIN file ON file.id = %s.file_id",
+                        table, callers ? "LEFT" : "",
+                        callers ? "caller" : "function");
+    add_part_joins(query, sql);
+    sqlite3_str_appendall(sql, " WHERE total_n > 0");
     add_in(query, sql);
     add_order(query, amounts, names, sql);
     return finish_rows(database, query, sql, ret, err);

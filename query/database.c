@@ -299,6 +299,8 @@ static const struct shape {
     {"function_total", "profile_id, function_id, self_n, self_us, self_ran_n,"
                        " self_ran_us, total_n, total_us, total_ran_n,"
                        " total_ran_us"},
+    {"function_sum", "function_id, self_n, self_us, self_ran_n, self_ran_us,"
+                     " total_n, total_us, total_ran_n, total_ran_us"},
     {"edge_total", "profile_id, callee_id, caller_id, self_n, self_us,"
                    " total_n, total_us"},
     {"tree_total", "id, profile_id, parent_id, function_id, self_n, self_us,"

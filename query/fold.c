@@ -22,8 +22,8 @@ plus(q_amount *sum, const q_amount *more)
 /* ---- samples ---- */
 
 /* F1: the samples that ran are a part of all, and the sum of all fits. */
-static bool
-add_checked(q_amount *sum, const q_amount *more)
+bool
+q_amount_add(q_amount *sum, const q_amount *more)
 {
     if (more->n < 0 || more->us < 0 || more->ran_n < 0 || more->ran_us < 0 ||
         more->ran_n > more->n || more->ran_us > more->us ||
@@ -39,7 +39,7 @@ static pr_code
 add_entry(q_samples *s, int64_t split, int64_t node, const q_amount *amount,
           pr_err *err)
 {
-    if (!add_checked(&s->all, amount))
+    if (!q_amount_add(&s->all, amount))
         return PR_FAIL(
             err, PR_DAMAGED, "samples of node %lld: %lld samples, %lld us",
             (long long)node, (long long)amount->n, (long long)amount->us);
@@ -455,10 +455,9 @@ same_key(const void *context, uint32_t value)
            g->parent == k->parent;
 }
 
-/* The group of a key, made if it is new; PR_TABLE_NONE: no memory. */
-static uint32_t
-find_group(q_groups *groups, int64_t split, int64_t a, int64_t b,
-           uint32_t parent)
+uint32_t
+q_groups_find(q_groups *groups, int64_t split, int64_t a, int64_t b,
+              uint32_t parent)
 {
     const key k = {groups, split, a, b, parent};
     uint64_t hash = pr_mix64((uint64_t)a ^
@@ -532,12 +531,13 @@ choose_group(walk *w, const q_node *n, const step *on, step *s)
     if (!counts)
         return true;
     if (is_tree)
-        s->group = find_group(&w->groups, w->split, n->a, 0, above);
+        s->group = q_groups_find(&w->groups, w->split, n->a, 0, above);
     else if (w->how == Q_FOLD_UNITS)
-        s->group = find_group(&w->groups, w->split, n->a, n->b, PR_TABLE_NONE);
+        s->group =
+            q_groups_find(&w->groups, w->split, n->a, n->b, PR_TABLE_NONE);
     else
         s->group =
-            find_group(&w->groups, w->split, caller, n->a, PR_TABLE_NONE);
+            q_groups_find(&w->groups, w->split, caller, n->a, PR_TABLE_NONE);
     if (s->group == PR_TABLE_NONE)
         return false;
     q_group *g = &w->groups.group[s->group];
@@ -745,7 +745,7 @@ add_way(q_groups *to, const q_groups *tree, size_t from, const q_amount *amount,
     uint32_t at = (uint32_t)from;
     for (int64_t level = 0; at != PR_TABLE_NONE && level < depth; level++) {
         const q_group *g = &tree->group[at];
-        uint32_t made = find_group(to, g->split, g->a, 0, parent);
+        uint32_t made = q_groups_find(to, g->split, g->a, 0, parent);
         if (made == PR_TABLE_NONE)
             return false;
         q_group *m = &to->group[made];

@@ -30,6 +30,9 @@ typedef struct q_amount {
     int64_t ran_n, ran_us; /* of them: held the GIL or were on a CPU */
 } q_amount;
 
+/* False: a number that cannot be, or the sum of all would not fit. */
+bool q_amount_add(q_amount *sum, const q_amount *more);
+
 /* Samples of one part that ended in one node. */
 typedef struct q_entry {
     int64_t split, node;
@@ -102,6 +105,11 @@ typedef enum q_fold {
 
 pr_code q_fold_all(const q_samples *samples, const q_nodes *nodes, q_fold how,
                    q_groups *ret, pr_err *err);
+
+/* The place of the group of a key, made with no samples if it is new.
+ * PR_TABLE_NONE: out of memory. */
+uint32_t q_groups_find(q_groups *groups, int64_t split, int64_t a, int64_t b,
+                       uint32_t parent);
 
 /* Put a tree in the order of its output, brothers by total; groups that have
  * less than `least_n` samples are left out. */

@@ -6,7 +6,7 @@
 #include "query/answers.h"
 #include "query/lookup.h"
 #include "query/select.h"
-#include "query/stored_tree.h"
+#include "query/stored.h"
 
 enum { MILLION = 1000000 };
 
@@ -122,37 +122,64 @@ make_all(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
     return plan->all ? PR_OK : pr_no_memory(err);
 }
 
-/* The stored totals as a table of the fold. */
+/* Sums over all profiles, or the totals of each, as a table of the fold. */
+static const char sums_of_all[] =
+    "(SELECT 0 AS split, function_id AS a, -1 AS b, self_n, self_us,"
+    " self_ran_n, self_ran_us, total_n, total_us, total_ran_n, total_ran_us,"
+    " (SELECT sum(samples) FROM profile) AS part_n FROM function_sum)";
+
 static pr_code
-ready_units(q_database *database, const q_query *query, char **ret, pr_err *err)
+ready_profiles(q_database *database, const q_query *query, char **ret,
+               pr_err *err)
 {
-    bool parts = query->split != Q_WHOLE;
     char *profiles;
     pr_code rc = q_select_profiles(database, query, &profiles, err);
     if (rc != PR_OK)
         return rc;
-    char *made =
-        parts ? sqlite3_mprintf(
-                    "(SELECT profile_id AS split, function_id AS a, -1 AS b,"
-                    " self_n, self_us, self_ran_n, self_ran_us, total_n,"
-                    " total_us, total_ran_n, total_ran_us, samples AS part_n,"
-                    " profile.weight_us AS part_us FROM function_total"
-                    " JOIN profile ON profile.id = profile_id WHERE %s)",
-                    profiles)
-              : sqlite3_mprintf(
-                    "(SELECT 0 AS split, function_id AS a, -1 AS b,"
-                    " sum(self_n) AS self_n, sum(self_us) AS self_us,"
-                    " sum(self_ran_n) AS self_ran_n,"
-                    " sum(self_ran_us) AS self_ran_us,"
-                    " sum(total_n) AS total_n, sum(total_us) AS total_us,"
-                    " sum(total_ran_n) AS total_ran_n,"
-                    " sum(total_ran_us) AS total_ran_us, (SELECT sum(samples)"
-                    " FROM profile WHERE %s) AS part_n FROM function_total"
-                    " WHERE profile_id IN (SELECT id FROM profile WHERE %s)"
-                    " GROUP BY function_id)",
-                    profiles, profiles);
+    char *made = sqlite3_mprintf(
+        "(SELECT profile_id AS split, function_id AS a, -1 AS b,"
+        " self_n, self_us, self_ran_n, self_ran_us, total_n,"
+        " total_us, total_ran_n, total_ran_us, samples AS part_n,"
+        " profile.weight_us AS part_us FROM function_total"
+        " JOIN profile ON profile.id = profile_id WHERE %s)",
+        profiles);
     sqlite3_free(profiles);
     return copy_text(made, ret, err);
+}
+
+/* ---- stored rows that the program adds up ---- */
+
+/* The profiles of a question as the samples of its parts. */
+static pr_code
+make_stored(q_database *database, const q_query *query, q_plan *plan,
+            pr_err *err)
+{
+    char *parts;
+    pr_code rc = q_select_whole_parts(database, query, &parts, err);
+    if (rc != PR_OK)
+        return rc;
+    plan->shape = Q_SHAPE_STORED;
+    plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
+    plan->samples = sqlite3_mprintf(
+        "SELECT 0, split, samples, weight_us, ran_n, ran_us FROM (%s)", parts);
+    if (query->verb == Q_TREE)
+        plan->tree = sqlite3_mprintf(
+            "SELECT id, parent_id, function_id, self_n, self_us, self_ran_n,"
+            " self_ran_us, total_n, total_us, total_ran_n, total_ran_us"
+            " FROM tree_total WHERE profile_id IN (SELECT id FROM (%s))"
+            " ORDER BY id",
+            parts);
+    else /* each profile's rows lie together, in order */
+        plan->sums = sqlite3_mprintf(
+            "SELECT split, function_id, self_n, self_us, self_ran_n,"
+            " self_ran_us, total_n, total_us, total_ran_n, total_ran_us"
+            " FROM (%s) AS part CROSS JOIN function_total"
+            " ON profile_id = part.id",
+            parts);
+    sqlite3_free(parts);
+    return plan->table && plan->samples && (plan->tree || plan->sums)
+               ? PR_OK
+               : pr_no_memory(err);
 }
 
 static pr_code
@@ -187,28 +214,44 @@ ready_edges(q_database *database, const q_query *query, char **ret, pr_err *err)
 
 /* ---- verbs ---- */
 
+/* Totals of whole profiles: sums over all, rows of each, or what the program
+ * adds up. */
 static pr_code
-plan_top(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
+plan_ready_top(q_database *database, const q_query *query, q_plan *plan,
+               pr_err *err)
 {
-    bool ready = false;
+    bool all = query->split == Q_WHOLE && query->n_conditions == 0;
     char *table = NULL;
     pr_code rc = PR_OK;
-    if (query->unit == Q_FUNCTION && q_select_is_whole(query))
-        rc = have_totals(database, "function_total", &ready, err);
-    if (rc == PR_OK && !ready) {
-        rc = make_fold(database, query, Q_FOLD_UNITS, plan, err);
+    if (!all && query->split != Q_PER_PROFILE) {
+        rc = make_stored(database, query, plan, err);
         return rc == PR_OK ? q_answer_units(database, query, plan->table,
                                             &plan->answer, err)
                            : rc;
     }
+    rc = make_all(database, query, plan, err);
+    if (rc == PR_OK && !all)
+        rc = ready_profiles(database, query, &table, err);
     if (rc == PR_OK)
-        rc = make_all(database, query, plan, err);
-    if (rc == PR_OK)
-        rc = ready_units(database, query, &table, err);
-    if (rc == PR_OK)
-        rc = q_answer_units(database, query, table, &plan->answer, err);
+        rc = q_answer_units(database, query, all ? sums_of_all : table,
+                            &plan->answer, err);
     sqlite3_free(table);
     return rc;
+}
+
+static pr_code
+plan_top(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
+{
+    bool ready = false;
+    pr_code rc = PR_OK;
+    if (query->unit == Q_FUNCTION && q_select_is_whole(query))
+        rc = have_totals(database, "function_sum", &ready, err);
+    if (rc != PR_OK || ready)
+        return rc == PR_OK ? plan_ready_top(database, query, plan, err) : rc;
+    rc = make_fold(database, query, Q_FOLD_UNITS, plan, err);
+    return rc == PR_OK ? q_answer_units(database, query, plan->table,
+                                        &plan->answer, err)
+                       : rc;
 }
 
 static pr_code
@@ -266,27 +309,6 @@ have_tree(q_database *database, const q_query *query, const q_plan *plan,
 }
 
 static pr_code
-make_tree(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
-{
-    char *profiles;
-    pr_code rc = make_all(database, query, plan, err);
-    if (rc == PR_OK)
-        rc = q_select_profiles(database, query, &profiles, err);
-    if (rc != PR_OK)
-        return rc;
-    plan->shape = Q_SHAPE_TREE;
-    plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
-    plan->tree = sqlite3_mprintf(
-        "SELECT id, parent_id, function_id, self_n, self_us, self_ran_n,"
-        " self_ran_us, total_n, total_us, total_ran_n, total_ran_us"
-        " FROM tree_total WHERE profile_id IN (SELECT id FROM profile"
-        " WHERE %s) ORDER BY id",
-        profiles);
-    sqlite3_free(profiles);
-    return plan->table && plan->tree ? PR_OK : pr_no_memory(err);
-}
-
-static pr_code
 plan_tree(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
 {
     bool ready = false;
@@ -294,7 +316,7 @@ plan_tree(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
     plan->above = query->above < 0 ? MILLION / 100 : query->above;
     pr_code rc = have_tree(database, query, plan, &ready, err);
     if (rc == PR_OK)
-        rc = ready ? make_tree(database, query, plan, err)
+        rc = ready ? make_stored(database, query, plan, err)
                    : make_fold(database, query,
                                query->of.text ? Q_FOLD_TREE_OF : Q_FOLD_TREE,
                                plan, err);
@@ -488,6 +510,7 @@ void
 q_plan_release(q_plan *plan)
 {
     sqlite3_free(plan->all);
+    sqlite3_free(plan->sums);
     sqlite3_free(plan->tree);
     sqlite3_free(plan->samples);
     sqlite3_free(plan->functions);

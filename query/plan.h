@@ -17,7 +17,7 @@
 typedef enum q_shape {
     Q_SHAPE_PLAIN = 0, /* only `answer` is there */
     Q_SHAPE_READY,     /* `all` and `answer`: the database has the sums */
-    Q_SHAPE_TREE,      /* `all`, `tree` and `answer`: it has the tree */
+    Q_SHAPE_STORED,    /* `samples` by part, `tree` or `sums`, `answer` */
     Q_SHAPE_PARTS,     /* `samples` and `answer`: by part, without nodes */
     Q_SHAPE_FOLD
 } q_shape;
@@ -34,6 +34,7 @@ typedef enum q_after {
 typedef struct q_plan {
     q_shape shape;
     char *all;     /* ready: one row (n, us, ran_n, ran_us) of all samples */
+    char *sums;    /* of q_stored_sums_read() */
     char *tree;    /* of q_stored_tree_read() */
     char *samples; /* of q_samples_read() or, with a width, _read_runs() */
     char *functions, *nodes; /* of q_nodes_read() */

@@ -5,7 +5,7 @@
 
 #include "query/listing.h"
 #include "query/result.h"
-#include "query/stored_tree.h"
+#include "query/stored.h"
 #include "query/verbs.h"
 
 #include <base/array.h>
@@ -276,28 +276,30 @@ fold(q_database *database, const q_plan *plan, q_amount *ret_all, pr_err *err)
     return rc;
 }
 
-/* The same from the tree that the database has. */
+/* The same from totals or a tree that the database has. */
 static pr_code
-take_tree(q_database *database, const q_plan *plan, q_amount *ret_all,
-          pr_err *err)
+take_stored(q_database *database, const q_plan *plan, q_amount *ret_all,
+            pr_err *err)
 {
+    q_samples samples = {0};
     q_groups groups = {0};
-    q_entry entry = {0, 0, {0, 0, 0, 0}};
-    sqlite3_stmt *stmt;
-    pr_code rc = read_all(database, plan, &entry.amount, err);
+    sqlite3_stmt *stmt = NULL;
+    pr_code rc = read_samples(database, plan, &samples, err);
     if (rc == PR_OK)
-        rc = q_database_prepare(database, plan->tree, &stmt, err);
-    if (rc != PR_OK)
-        return rc;
-    const q_samples samples = {&entry, 1, 1, entry.amount};
-    rc = q_stored_tree_read(database, stmt, &groups, err);
+        rc = q_database_prepare(database, plan->tree ? plan->tree : plan->sums,
+                                &stmt, err);
+    if (rc == PR_OK)
+        rc = plan->tree ? q_stored_tree_read(database, stmt, &groups, err)
+                        : q_stored_sums_read(database, stmt, &groups, err);
     sqlite3_finalize(stmt);
     if (rc == PR_OK)
         rc = after_fold(plan, &samples, &groups, err);
     if (rc == PR_OK)
         rc = fill_table(database, plan, &samples, &groups, err);
+    if (rc == PR_OK)
+        *ret_all = samples.all;
+    q_samples_release(&samples);
     q_groups_release(&groups);
-    *ret_all = entry.amount;
     return rc;
 }
 
@@ -426,9 +428,9 @@ run_plan(q_database *database, const char *text, q_plan *plan, q_result **ret,
         return answer(database, text, plan, NULL, ret, err);
     q_amount all;
     pr_code rc =
-        plan->shape == Q_SHAPE_READY  ? read_all(database, plan, &all, err)
-        : plan->shape == Q_SHAPE_TREE ? take_tree(database, plan, &all, err)
-                                      : fold(database, plan, &all, err);
+        plan->shape == Q_SHAPE_READY    ? read_all(database, plan, &all, err)
+        : plan->shape == Q_SHAPE_STORED ? take_stored(database, plan, &all, err)
+                                        : fold(database, plan, &all, err);
     return rc == PR_OK ? answer(database, text, plan, &all, ret, err) : rc;
 }
 

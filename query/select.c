@@ -531,7 +531,7 @@ static const char *const split_columns[] = {
     [Q_PER_THREAD] = "thread_id",
     [Q_PER_PROCESS] = "process_id",
     [Q_PER_PROFILE] = "profile_id",
-    [Q_PER_LABEL] = "profile_id",
+    [Q_PER_LABEL] = "part.first_id",
     [Q_PER_STATUS] = "status & 15",
     [Q_PER_TIME] = "0",
 };
@@ -543,10 +543,22 @@ static const char *const split_joins[] = {
     [Q_PER_PROFILE] = " JOIN thread ON thread.id = thread_id"
                       " JOIN process ON process.id = process_id",
     [Q_PER_LABEL] = " JOIN thread ON thread.id = thread_id"
-                    " JOIN process ON process.id = process_id",
+                    " JOIN process ON process.id = process_id JOIN ",
     [Q_PER_STATUS] = "",
     [Q_PER_TIME] = "",
 };
+
+/* The profiles of a label as (id, first_id): that of the first profile with
+ * the same value stands for the value. */
+static void
+add_label_parts(const q_query *query, sqlite3_str *sql)
+{
+    sqlite3_str_appendf(sql,
+                        "(SELECT profile_id AS id, min(profile_id) OVER"
+                        " (PARTITION BY value) AS first_id FROM label"
+                        " WHERE key = %Q) AS part",
+                        query->label.text);
+}
 
 static pr_code
 select_parts(q_database *database, const q_query *query, bool nodes, char **ret,
@@ -561,10 +573,13 @@ select_parts(q_database *database, const q_query *query, bool nodes, char **ret,
                         nodes ? "node_id" : "0", split_columns[query->split]);
     pr_code rc = q_select_source(database, query, false, sql, err);
     /* node_self lies in order of node */
-    sqlite3_str_appendf(sql, ") AS s%s%s", split_joins[query->split],
-                        query->has_range || split_joins[query->split][0]
-                            ? ""
-                            : " ORDER BY s.id");
+    sqlite3_str_appendf(sql, ") AS s%s", split_joins[query->split]);
+    if (query->split == Q_PER_LABEL) {
+        add_label_parts(query, sql);
+        sqlite3_str_appendall(sql, " ON part.id = profile_id");
+    }
+    if (!query->has_range && !split_joins[query->split][0])
+        sqlite3_str_appendall(sql, " ORDER BY s.id");
     return end_text(sql, rc, ret, err);
 }
 
@@ -677,4 +692,27 @@ q_select_profiles(q_database *database, const q_query *query, char **ret,
         sqlite3_free(condition);
     }
     return end_text(sql, rc, ret, err);
+}
+
+pr_code
+q_select_whole_parts(q_database *database, const q_query *query, char **ret,
+                     pr_err *err)
+{
+    char *profiles;
+    pr_code rc = q_select_profiles(database, query, &profiles, err);
+    if (rc != PR_OK)
+        return rc;
+    sqlite3_str *sql = sqlite3_str_new(database->sqlite);
+    sqlite3_str_appendf(sql,
+                        "SELECT profile.id, %s AS split, samples, weight_us,"
+                        " ran_n, ran_us FROM profile",
+                        query->split == Q_PER_LABEL ? "part.first_id" : "0");
+    if (query->split == Q_PER_LABEL) {
+        sqlite3_str_appendall(sql, " JOIN ");
+        add_label_parts(query, sql);
+        sqlite3_str_appendall(sql, " ON part.id = profile.id");
+    }
+    sqlite3_str_appendf(sql, " WHERE %s", profiles);
+    sqlite3_free(profiles);
+    return q_finish_text(sql, ret, err);
 }

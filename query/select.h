@@ -17,6 +17,10 @@ bool q_select_is_whole(const q_query *query);
 pr_code q_select_profiles(q_database *database, const q_query *query,
                           char **ret, pr_err *err);
 
+/* Those profiles as (id, split, samples, weight_us, ran_n, ran_us). */
+pr_code q_select_whole_parts(q_database *database, const q_query *query,
+                             char **ret, pr_err *err);
+
 /* The statement of q_samples_read(), or with Q_PER_TIME that of
  * q_samples_read_runs().  nodes: false, the node is 0 in all rows. */
 pr_code q_select_samples(q_database *database, const q_query *query, bool nodes,

@@ -3,8 +3,6 @@
  */
 #include "converter/tables/function_tree.h"
 
-#include "converter/tables/row.h"
-
 #include <stdlib.h>
 
 /* A child of the row that is being divided: a function and its positions. */
@@ -115,15 +113,6 @@ conv_tree_choose(const conv_entry *entry, const uint64_t *below, conv_tree *ret,
     return pr_no_memory(err);
 }
 
-static void
-put_amount(conv_row *row, const conv_amount *a)
-{
-    conv_row_unsigned(row, a->n);
-    conv_row_unsigned(row, a->us);
-    conv_row_unsigned(row, a->ran_n);
-    conv_row_unsigned(row, a->ran_us);
-}
-
 pr_code
 conv_tree_put(conv_entry *entry, const conv_tree *tree, pr_err *err)
 {
@@ -138,8 +127,7 @@ conv_tree_put(conv_entry *entry, const conv_tree *tree, pr_err *err)
         conv_row_integer(&row, r->parent == PR_TABLE_NONE ? CONV_NULL
                                                           : first + r->parent);
         conv_row_integer(&row, entry->function.at[r->function]);
-        put_amount(&row, &r->self);
-        put_amount(&row, &r->total);
+        conv_sums_put(&row, &r->sums);
         rc = conv_row_put(&row, err);
     }
     conv_row_close(&row);

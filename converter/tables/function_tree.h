@@ -9,28 +9,16 @@
 #ifndef CONVERTER_TABLES_FUNCTION_TREE_H
 #define CONVERTER_TABLES_FUNCTION_TREE_H
 
+#include "converter/tables/amounts.h"
 #include "converter/tables/entry.h"
 
 enum { CONV_TREE_PARTS = 1000 };
-
-typedef struct conv_amount {
-    uint64_t n, us, ran_n, ran_us;
-} conv_amount;
-
-static inline void
-conv_amount_add(conv_amount *to, const conv_amount *what)
-{
-    to->n += what->n;
-    to->us += what->us;
-    to->ran_n += what->ran_n;
-    to->ran_us += what->ran_us;
-}
 
 typedef struct conv_tree_row {
     uint32_t parent;   /* a row before it; PR_TABLE_NONE: a root */
     uint32_t function; /* of the model */
     uint32_t head;     /* its first position */
-    conv_amount self, total;
+    conv_sums sums;
 } conv_tree_row;
 
 typedef struct conv_tree {
@@ -51,8 +39,8 @@ conv_tree_add(conv_tree *tree, uint32_t position, const conv_amount *self,
     uint32_t at = tree->row_of[position];
     if (at == 0)
         return;
-    conv_amount_add(&tree->row[at - 1].self, self);
-    conv_amount_add(&tree->row[at - 1].total, below);
+    conv_amount_add(&tree->row[at - 1].sums.self, self);
+    conv_amount_add(&tree->row[at - 1].sums.total, below);
 }
 
 pr_code conv_tree_put(conv_entry *entry, const conv_tree *tree, pr_err *err);

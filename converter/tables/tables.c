@@ -105,7 +105,10 @@ learn_ids(conv_tables *t, pr_err *err)
             return PR_FAIL(err, PR_DAMAGED,
                            "the database has an id that cannot be");
     }
-    return conv_names_load(t->database, &t->names, err);
+    pr_code rc = conv_names_load(t->database, &t->names, err);
+    return rc == PR_OK
+               ? conv_function_sums_load(t->database, &t->function_sums, err)
+               : rc;
 }
 
 pr_code
@@ -204,10 +207,15 @@ pr_code
 conv_tables_end(conv_tables *tables, bool keep, pr_err *err)
 {
     pr_code rc = PR_OK;
+    if (keep && !sqlite3_get_autocommit(tables->database))
+        rc = conv_function_sums_put(tables->database, &tables->function_sums,
+                                    err);
     conv_names_release(&tables->names);
+    conv_function_sums_release(&tables->function_sums);
     if (sqlite3_get_autocommit(tables->database))
-        return PR_OK; /* nothing was begun, or SQLite has rolled it back */
-    rc = execute(tables->database, keep ? "COMMIT" : "ROLLBACK", err);
+        return rc; /* nothing was begun, or SQLite has rolled it back */
+    if (rc == PR_OK)
+        rc = execute(tables->database, keep ? "COMMIT" : "ROLLBACK", err);
     if (keep && rc != PR_OK) /* such as a full disk: the journal undoes it */
         execute(tables->database, "ROLLBACK", NULL);
     return rc;

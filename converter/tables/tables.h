@@ -8,6 +8,7 @@
 #ifndef CONVERTER_TABLES_TABLES_H
 #define CONVERTER_TABLES_TABLES_H
 
+#include "converter/tables/function_sums.h"
 #include "converter/tables/names.h"
 
 struct sqlite3;
@@ -15,6 +16,7 @@ struct sqlite3;
 typedef struct conv_tables {
     struct sqlite3 *database;
     conv_names names;
+    conv_function_sums function_sums;
     /* the greatest ids in use */
     int64_t profile, process, thread, node, run, node_self, tree, event, task,
         loss;

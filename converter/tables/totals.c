@@ -99,10 +99,6 @@ next_self(void *context, int64_t *row)
 
 /* ---- totals per function and edge ---- */
 
-typedef struct sums {
-    conv_amount self, total;
-} sums;
-
 typedef struct edge_key {
     uint32_t callee, caller; /* functions of the model; NO_CALLER: a root */
 } edge_key;
@@ -117,9 +113,9 @@ typedef struct step {
 typedef struct totals {
     const conv_entry *e;
     conv_tree tree;
-    sums *function; /* [function of the model] */
-    pr_set edges;   /* edge_key */
-    sums *edge;     /* [edges.n] */
+    conv_sums *function; /* [function of the model] */
+    pr_set edges;        /* edge_key */
+    conv_sums *edge;     /* [edges.n] */
     size_t cap_edge;
     step *path;
     size_t depth, cap_path;
@@ -261,7 +257,7 @@ next_function(void *context, int64_t *row)
     if (w->at == w->n)
         return false;
     const order *o = &w->order[w->at++];
-    const sums *s = &w->t->function[o->at];
+    const conv_sums *s = &w->t->function[o->at];
     row[0] = w->t->e->profile;
     row[1] = o->a;
     fill_amount(&s->self, row + 2);
@@ -276,7 +272,7 @@ next_edge(void *context, int64_t *row)
     if (w->at == w->n)
         return false;
     const order *o = &w->order[w->at++];
-    const sums *s = &w->t->edge[o->at];
+    const conv_sums *s = &w->t->edge[o->at];
     row[0] = w->t->e->profile;
     row[1] = o->a;
     row[2] = o->b;
@@ -301,6 +297,9 @@ put_functions(const totals *t, pr_err *err)
     qsort(w.order, w.n, sizeof *w.order, compare_orders);
     pr_code rc = conv_rows_insert(t->e->tables->database, "function_total", 10,
                                   next_function, &w, err);
+    for (size_t i = 0; i < w.n && rc == PR_OK; i++)
+        rc = conv_function_sums_add(&t->e->tables->function_sums, w.order[i].a,
+                                    &t->function[w.order[i].at], err);
     free(w.order);
     return rc;
 }

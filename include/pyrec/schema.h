@@ -75,6 +75,11 @@
         " total_us INTEGER NOT NULL, total_ran_n INTEGER NOT NULL,"            \
         " total_ran_us INTEGER NOT NULL,"                                      \
         " PRIMARY KEY(profile_id, function_id)) WITHOUT ROWID;",               \
+        "CREATE TABLE function_sum(function_id INTEGER PRIMARY KEY,"           \
+        " self_n INTEGER NOT NULL, self_us INTEGER NOT NULL,"                  \
+        " self_ran_n INTEGER NOT NULL, self_ran_us INTEGER NOT NULL,"          \
+        " total_n INTEGER NOT NULL, total_us INTEGER NOT NULL,"                \
+        " total_ran_n INTEGER NOT NULL, total_ran_us INTEGER NOT NULL);",      \
         "CREATE TABLE edge_total(profile_id INTEGER NOT NULL,"                 \
         " callee_id INTEGER NOT NULL, caller_id INTEGER NOT NULL,"             \
         " self_n INTEGER NOT NULL, self_us INTEGER NOT NULL,"                  \

@@ -118,7 +118,7 @@ fixture_open(fixture *f)
     " (4, 3, 31, 31, 0, 5, NULL);"                                            \
     "INSERT INTO thread(id, process_id, tid, interp, name, is_main, t0_us,"   \
     " t1_us, samples, weight_us, unobserved_us, proven, sleeping, unproven,"  \
-    " stopped, lost) VALUES"                                                  \
+    " stopped, lost, first_run, last_run) VALUES"                             \
     "(1, 1, 101, 0, 'MainThread', 1, 0, 10000, 5, 5000, 125000, 5, 0, 0, 0,"  \
     " 1, 1, 2),"                                                              \
     " (2, 1, 102, 0, 'loader', 0, 0, 10000, 5, 5000, 0, 5, 0, 0, 0, 0, 3,"    \

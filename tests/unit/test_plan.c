@@ -679,11 +679,10 @@ sums_that_are_ready_are_used_and_titled(void **state)
     (void)state;
     fixture f;
     fixture_begin(&f);
-    fixture_write(&f,
-                  FIXTURE_ROWS "INSERT INTO function_total VALUES"
-                               "(1, 1, 0, 0, 0, 0, 10, 10000, 9, 9000),"
-                               " (1, 2, 2, 2000, 2, 2000, 6, 6000, 5, 5000),"
-                               " (1, 3, 8, 8000, 7, 7000, 8, 8000, 7, 7000);");
+    fixture_write(&f, FIXTURE_ROWS "INSERT INTO function_sum VALUES"
+                                   "(1, 0, 0, 0, 0, 10, 10000, 9, 9000),"
+                                   " (2, 2, 2000, 2, 2000, 6, 6000, 5, 5000),"
+                                   " (3, 8, 8000, 7, 7000, 8, 8000, 7, 7000);");
     q_database *d = fixture_open(&f);
     pr_err err = PR_ERR_INIT;
     q_result *ready = ask(d, "top by name"),

@@ -1,10 +1,65 @@
 /*
- * stored_tree.c - rows of tree_total into groups.
+ * stored.c - rows of stored totals into groups.
  */
-#include "query/stored_tree.h"
+#include "query/stored.h"
 
 #include <base/array.h>
 #include <stdlib.h>
+
+static q_amount
+column_amount(sqlite3_stmt *stmt, int column)
+{
+    return (q_amount){sqlite3_column_int64(stmt, column),
+                      sqlite3_column_int64(stmt, column + 1),
+                      sqlite3_column_int64(stmt, column + 2),
+                      sqlite3_column_int64(stmt, column + 3)};
+}
+
+/* False: a number that cannot be. */
+static bool
+add_amounts(q_group *group, sqlite3_stmt *stmt, int column)
+{
+    const q_amount self = column_amount(stmt, column);
+    const q_amount total = column_amount(stmt, column + 4);
+    return q_amount_add(&group->self, &self) &&
+           q_amount_add(&group->total, &total);
+}
+
+/* ---- sums ---- */
+
+static pr_code
+add_sums(q_groups *groups, sqlite3_stmt *stmt, pr_err *err)
+{
+    int64_t split = sqlite3_column_int64(stmt, 0);
+    int64_t a = sqlite3_column_int64(stmt, 1);
+    uint32_t at = q_groups_find(groups, split, a, -1, PR_TABLE_NONE);
+    if (at == PR_TABLE_NONE)
+        return pr_no_memory(err);
+    if (!add_amounts(&groups->group[at], stmt, 2))
+        return PR_FAIL(err, PR_DAMAGED,
+                       "the stored totals of function %lld cannot be",
+                       (long long)a);
+    return PR_OK;
+}
+
+pr_code
+q_stored_sums_read(q_database *database, sqlite3_stmt *stmt, q_groups *ret,
+                   pr_err *err)
+{
+    q_groups groups = {0};
+    pr_code rc;
+    while ((rc = q_database_step(database, stmt, err)) == PR_OK)
+        if ((rc = add_sums(&groups, stmt, err)) != PR_OK)
+            break;
+    if (rc == PR_END) {
+        *ret = groups;
+        return PR_OK;
+    }
+    q_groups_release(&groups);
+    return rc;
+}
+
+/* ---- trees ---- */
 
 /* The ids of the rows so far, ascending. */
 typedef struct ids {
@@ -27,17 +82,6 @@ find_row(const ids *rows, size_t n, int64_t id)
     return low < n && rows->id[low] == id ? (uint32_t)low : PR_TABLE_NONE;
 }
 
-static bool
-read_amount(sqlite3_stmt *stmt, int column, q_amount *ret)
-{
-    const q_amount a = {sqlite3_column_int64(stmt, column),
-                        sqlite3_column_int64(stmt, column + 1),
-                        sqlite3_column_int64(stmt, column + 2),
-                        sqlite3_column_int64(stmt, column + 3)};
-    *ret = a;
-    return a.n >= 0 && a.us >= 0 && a.ran_n >= 0 && a.ran_us >= 0;
-}
-
 static pr_code
 add_row(sqlite3_stmt *stmt, const ids *rows, q_groups *groups, pr_err *err)
 {
@@ -46,8 +90,7 @@ add_row(sqlite3_stmt *stmt, const ids *rows, q_groups *groups, pr_err *err)
     bool is_root = sqlite3_column_type(stmt, 1) == SQLITE_NULL;
     if (!is_root)
         g.parent = find_row(rows, groups->len, sqlite3_column_int64(stmt, 1));
-    if ((!is_root && g.parent == PR_TABLE_NONE) ||
-        !read_amount(stmt, 3, &g.self) || !read_amount(stmt, 7, &g.total))
+    if ((!is_root && g.parent == PR_TABLE_NONE) || !add_amounts(&g, stmt, 3))
         return PR_FAIL(err, PR_DAMAGED, "row %lld of tree_total cannot be",
                        (long long)id);
     g.depth = is_root ? 0 : groups->group[g.parent].depth + 1;

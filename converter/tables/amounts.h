@@ -1,0 +1,39 @@
+/*
+ * amounts.h - sums of samples, as the tables of totals hold them.
+ */
+#ifndef CONVERTER_TABLES_AMOUNTS_H
+#define CONVERTER_TABLES_AMOUNTS_H
+
+#include "converter/tables/row.h"
+
+/* Ran: samples whose thread held the GIL or was on a CPU. */
+typedef struct conv_amount {
+    uint64_t n, us, ran_n, ran_us;
+} conv_amount;
+
+typedef struct conv_sums {
+    conv_amount self, total;
+} conv_sums;
+
+static inline void
+conv_amount_add(conv_amount *to, const conv_amount *what)
+{
+    to->n += what->n;
+    to->us += what->us;
+    to->ran_n += what->ran_n;
+    to->ran_us += what->ran_us;
+}
+
+static inline void
+conv_sums_put(conv_row *row, const conv_sums *sums)
+{
+    const conv_amount *const amounts[] = {&sums->self, &sums->total};
+    for (size_t i = 0; i < 2; i++) {
+        conv_row_unsigned(row, amounts[i]->n);
+        conv_row_unsigned(row, amounts[i]->us);
+        conv_row_unsigned(row, amounts[i]->ran_n);
+        conv_row_unsigned(row, amounts[i]->ran_us);
+    }
+}
+
+#endif
