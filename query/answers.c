@@ -5,6 +5,7 @@
  */
 #include "query/answers.h"
 
+#include "query/fold.h"
 #include "query/select.h"
 
 #define PERCENT(what, of) "round(100.0 * " what " / nullif(" of ", 0), 2)"
@@ -323,26 +324,26 @@ q_answer_timeline(q_database *database, const char *table, int64_t width_us,
 }
 
 pr_code
-q_answer_hottest(q_database *database, const q_query *query, const char *table,
-                 int64_t width_us, char **ret, pr_err *err)
+q_answer_hottest(q_database *database, const char *table, int64_t width_us,
+                 char **ret, pr_err *err)
 {
-    const char *by = database->knows_ran ? "ran" : "self";
-    const char *amount = database->knows_ran ? "self_ran" : "self";
+    const char *by = database->knows_ran ? "self_ran" : "self";
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     sqlite3_str_appendf(
         sql,
-        "SELECT split * %lld / 1e6 AS time_s, part_n AS samples,"
-        " %s AS ran_pct, %s_us / 1e6 AS function_s, qualname AS function,"
-        " first_line AS line, path AS file FROM (SELECT *,"
-        " sum(self_ran_n) OVER part AS ran, sum(self_n) OVER part AS self,"
-        " row_number() OVER (PARTITION BY split ORDER BY %s_n DESC, a)"
-        " AS row_in_part FROM %s WINDOW part AS (PARTITION BY split))"
-        " JOIN function ON function.id = a JOIN file ON file.id = file_id"
-        " WHERE row_in_part = 1 ORDER BY %s DESC, split",
-        width_us, database->knows_ran ? PERCENT("ran", "part_n") : "NULL",
-        amount, amount, table, by);
-    if (query->limit >= 0)
-        sqlite3_str_appendf(sql, " LIMIT %lld", query->limit);
+        "SELECT part.split * %lld / 1e6 AS time_s, part.self_n AS samples,"
+        " %s AS ran_pct, best.%s_us / 1e6 AS function_s, qualname AS function,"
+        " first_line AS line, path AS file FROM %s AS part LEFT JOIN"
+        " (SELECT *, row_number() OVER (PARTITION BY split"
+        " ORDER BY %s_n DESC, self_n DESC, a) AS place_in_part FROM %s"
+        " JOIN function ON function.id = a WHERE b <> %d AND self_n > 0 AND"
+        " kind NOT IN ('native', 'task')) AS best ON best.split = part.split"
+        " AND place_in_part = 1 LEFT JOIN file ON file.id = file_id"
+        " WHERE part.b = %d ORDER BY part.%s_n DESC, part.split",
+        width_us,
+        database->knows_ran ? PERCENT("part.self_ran_n", "part.self_n")
+                            : "NULL",
+        by, table, by, table, Q_PART, Q_PART, by);
     return q_finish_text(sql, ret, err);
 }
 

@@ -20,9 +20,8 @@ pr_code q_answer_stacks(q_database *database, const q_query *query,
                         const char *table, char **ret, pr_err *err);
 pr_code q_answer_timeline(q_database *database, const char *table,
                           int64_t width_us, char **ret, pr_err *err);
-pr_code q_answer_hottest(q_database *database, const q_query *query,
-                         const char *table, int64_t width_us, char **ret,
-                         pr_err *err);
+pr_code q_answer_hottest(q_database *database, const char *table,
+                         int64_t width_us, char **ret, pr_err *err);
 pr_code q_answer_waits(q_database *database, const q_query *query,
                        const char *table, char **ret, pr_err *err);
 pr_code q_answer_source(q_database *database, const char *table, char **ret,

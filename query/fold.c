@@ -35,6 +35,66 @@ q_amount_add(q_amount *sum, const q_amount *more)
     return true;
 }
 
+/* ---- entries by key ---- */
+
+typedef struct entry_key {
+    const q_samples *samples;
+    int64_t split, node;
+} entry_key;
+
+static bool
+same_entry(const void *context, uint32_t value)
+{
+    const entry_key *k = context;
+    const q_entry *e = &k->samples->entry[value];
+    return e->node == k->node && e->split == k->split;
+}
+
+static uint64_t
+hash_entry(int64_t split, int64_t node)
+{
+    return pr_mix64((uint64_t)node ^ pr_mix64((uint64_t)split));
+}
+
+/* Entries that come in order, as those of whole profiles do, need no table. */
+static bool
+hash_all(q_samples *s)
+{
+    for (size_t i = 0; i < s->len; i++)
+        if (!pr_table_insert(&s->table,
+                             hash_entry(s->entry[i].split, s->entry[i].node),
+                             (uint32_t)i))
+            return false;
+    s->hashed = true;
+    return true;
+}
+
+/* The entry of a key, made if it is new; NULL: out of memory. */
+static q_entry *
+find_entry(q_samples *s, int64_t split, int64_t node)
+{
+    const q_entry *last = s->len ? &s->entry[s->len - 1] : NULL;
+    bool in_order = !last || split > last->split ||
+                    (split == last->split && node > last->node);
+    uint64_t hash = 0;
+    if (last && last->node == node && last->split == split)
+        return &s->entry[s->len - 1];
+    if (!s->hashed && !in_order && !hash_all(s))
+        return NULL;
+    if (s->hashed) {
+        const entry_key k = {s, split, node};
+        hash = hash_entry(split, node);
+        uint32_t at = pr_table_find(&s->table, hash, same_entry, &k);
+        if (at != PR_TABLE_NONE)
+            return &s->entry[at];
+    }
+    if (!pr_grow(&s->entry, &s->cap, s->len + 1, sizeof *s->entry) ||
+        (s->hashed && !pr_table_insert(&s->table, hash, (uint32_t)s->len)))
+        return NULL;
+    s->entry[s->len] = (q_entry){split, node, {0, 0, 0, 0}};
+    return &s->entry[s->len++];
+}
+
 static pr_code
 add_entry(q_samples *s, int64_t split, int64_t node, const q_amount *amount,
           pr_err *err)
@@ -43,17 +103,13 @@ add_entry(q_samples *s, int64_t split, int64_t node, const q_amount *amount,
         return PR_FAIL(
             err, PR_DAMAGED, "samples of node %lld: %lld samples, %lld us",
             (long long)node, (long long)amount->n, (long long)amount->us);
-    q_entry *last = s->len ? &s->entry[s->len - 1] : NULL;
-    if (last && last->node == node && last->split == split) {
-        plus(&last->amount, amount);
-        return PR_OK;
-    }
     if (s->len == MAX_ENTRIES)
         return PR_FAIL(err, PR_LIMIT,
                        "the question divides the samples too finely");
-    if (!pr_grow(&s->entry, &s->cap, s->len + 1, sizeof *s->entry))
+    q_entry *entry = find_entry(s, split, node);
+    if (!entry)
         return pr_no_memory(err);
-    s->entry[s->len++] = (q_entry){split, node, *amount};
+    plus(&entry->amount, amount);
     return PR_OK;
 }
 
@@ -66,23 +122,13 @@ compare_entries(const void *x, const void *y)
     return (p->node > q->node) - (p->node < q->node);
 }
 
-/* Sort, unless it is, and join equal ones. */
 static void
 put_in_order(q_samples *s)
 {
-    bool sorted = true;
-    for (size_t i = 1; sorted && i < s->len; i++)
-        sorted = compare_entries(&s->entry[i - 1], &s->entry[i]) < 0;
-    if (sorted)
-        return;
-    qsort(s->entry, s->len, sizeof *s->entry, compare_entries);
-    size_t n = 1;
-    for (size_t i = 1; i < s->len; i++)
-        if (compare_entries(&s->entry[n - 1], &s->entry[i]) == 0)
-            plus(&s->entry[n - 1].amount, &s->entry[i].amount);
-        else
-            s->entry[n++] = s->entry[i];
-    s->len = n;
+    if (s->hashed)
+        qsort(s->entry, s->len, sizeof *s->entry, compare_entries);
+    pr_table_release(&s->table); /* it has the old places */
+    s->hashed = false;
 }
 
 static pr_code
@@ -153,7 +199,18 @@ samples_before(const run *r, int64_t moment)
 }
 
 static pr_code
-add_part(q_samples *s, const run *r, int64_t bucket, int64_t before,
+check_run(const run *r, pr_err *err)
+{
+    const int64_t limit = INT64_MAX / 4;
+    if (r->n < 1 || r->us < 0 || r->t1 < r->t0 || r->t0 < -limit ||
+        r->t1 > limit)
+        return PR_FAIL(err, PR_DAMAGED, "a run of node %lld cannot be",
+                       (long long)r->node);
+    return PR_OK;
+}
+
+static pr_code
+add_part(q_samples *s, const run *r, int64_t split, int64_t before,
          int64_t upto, pr_err *err)
 {
     q_amount amount = {upto - before,
@@ -166,18 +223,13 @@ add_part(q_samples *s, const run *r, int64_t bucket, int64_t before,
         amount.ran_n = amount.n;
         amount.ran_us = amount.us;
     }
-    return add_entry(s, bucket, r->node, &amount, err);
+    return add_entry(s, split, r->node, &amount, err);
 }
 
 static pr_code
 divide_run(q_samples *s, const run *r, int64_t width, int64_t from, int64_t to,
            pr_err *err)
 {
-    const int64_t limit = INT64_MAX / 4;
-    if (r->n < 1 || r->us < 0 || r->t1 < r->t0 || r->t0 < -limit ||
-        r->t1 > limit)
-        return PR_FAIL(err, PR_DAMAGED, "a run of node %lld cannot be",
-                       (long long)r->node);
     int64_t at = from > r->t0 ? from : r->t0;
     int64_t end = to <= r->t1 ? to : r->t1 + 1;
     int64_t before = samples_before(r, at);
@@ -193,6 +245,23 @@ divide_run(q_samples *s, const run *r, int64_t width, int64_t from, int64_t to,
     return rc;
 }
 
+/* The samples of a run in [from, to), as one part or by buckets. */
+static pr_code
+add_run(q_samples *s, const run *r, int64_t width, int64_t from, int64_t to,
+        int64_t split, pr_err *err)
+{
+    pr_code rc = check_run(r, err);
+    if (rc != PR_OK)
+        return rc;
+    if (width == 0)
+        return add_part(s, r, split, samples_before(r, from),
+                        samples_before(r, to), err);
+    if ((r->t1 - r->t0) / width > MAX_ENTRIES)
+        return PR_FAIL(err, PR_LIMIT,
+                       "the question divides the samples too finely");
+    return divide_run(s, r, width, from, to, err);
+}
+
 pr_code
 q_samples_read_runs(q_database *database, sqlite3_stmt *stmt, int64_t width,
                     q_samples *ret, pr_err *err)
@@ -204,22 +273,87 @@ q_samples_read_runs(q_database *database, sqlite3_stmt *stmt, int64_t width,
             sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
             sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
             sqlite3_column_int64(stmt, 4), sqlite3_column_int(stmt, 5) != 0};
-        if ((r.t1 - r.t0) / width > MAX_ENTRIES)
-            rc = PR_FAIL(err, PR_LIMIT,
-                         "the question divides the samples too finely");
-        else
-            rc = divide_run(&s, &r, width, sqlite3_column_int64(stmt, 6),
-                            sqlite3_column_int64(stmt, 7), err);
+        rc = add_run(&s, &r, width, sqlite3_column_int64(stmt, 6),
+                     sqlite3_column_int64(stmt, 7),
+                     sqlite3_column_int64(stmt, 8), err);
         if (rc != PR_OK)
             break;
     }
     return end_samples(&s, rc, ret);
 }
 
+/* ---- parts ---- */
+
+/* A part: entry[at .. end-1]. */
+typedef struct part {
+    size_t at, end;
+    int64_t amount;
+} part;
+
+static size_t
+end_of_part(const q_samples *s, size_t at)
+{
+    size_t end = at;
+    while (end < s->len && s->entry[end].split == s->entry[at].split)
+        end++;
+    return end;
+}
+
+/* The largest first, then the earliest. */
+static int
+compare_parts(const void *x, const void *y)
+{
+    const part *p = x, *q = y;
+    if (p->amount != q->amount)
+        return p->amount > q->amount ? -1 : 1;
+    return (p->at > q->at) - (p->at < q->at);
+}
+
+static int
+compare_places_of_parts(const void *x, const void *y)
+{
+    const part *p = x, *q = y;
+    return (p->at > q->at) - (p->at < q->at);
+}
+
+/* The parts in order of their amounts; returns how many. */
+static size_t
+rank_parts(const q_samples *s, bool ran, part *parts)
+{
+    size_t n = 0;
+    for (size_t at = 0; at < s->len; at = parts[n - 1].end) {
+        part p = {at, end_of_part(s, at), 0};
+        for (size_t i = p.at; i < p.end; i++)
+            p.amount += ran ? s->entry[i].amount.ran_n : s->entry[i].amount.n;
+        parts[n++] = p;
+    }
+    qsort(parts, n, sizeof *parts, compare_parts);
+    return n;
+}
+
+pr_code
+q_samples_keep_parts(q_samples *samples, size_t n, bool ran, pr_err *err)
+{
+    part *parts = calloc(samples->len + 1, sizeof *parts);
+    if (!parts)
+        return pr_no_memory(err);
+    size_t found = rank_parts(samples, ran, parts), len = 0;
+    if (n > found)
+        n = found;
+    qsort(parts, n, sizeof *parts, compare_places_of_parts);
+    for (size_t i = 0; i < n; i++)
+        for (size_t at = parts[i].at; at < parts[i].end; at++)
+            samples->entry[len++] = samples->entry[at];
+    samples->len = len;
+    free(parts);
+    return PR_OK;
+}
+
 void
 q_samples_release(q_samples *samples)
 {
     free(samples->entry);
+    pr_table_release(&samples->table);
     *samples = (q_samples){0};
 }
 
@@ -610,10 +744,8 @@ q_fold_all(const q_samples *samples, const q_nodes *nodes, q_fold how,
     walk w = {.how = how};
     bool done = true;
     for (size_t at = 0; done && at < samples->len;) {
-        size_t end = at;
+        size_t end = end_of_part(samples, at);
         w.split = samples->entry[at].split;
-        while (end < samples->len && samples->entry[end].split == w.split)
-            end++;
         done = walk_split(&w, samples->entry, at, end, nodes);
         at = end;
     }
@@ -623,6 +755,20 @@ q_fold_all(const q_samples *samples, const q_nodes *nodes, q_fold how,
         return pr_no_memory(err);
     }
     *ret = w.groups;
+    return PR_OK;
+}
+
+pr_code
+q_groups_add_parts(q_groups *groups, const q_samples *samples, pr_err *err)
+{
+    for (size_t i = 0; i < samples->len; i++) {
+        const q_entry *e = &samples->entry[i];
+        uint32_t at =
+            q_groups_find(groups, e->split, -1, Q_PART, PR_TABLE_NONE);
+        if (at == PR_TABLE_NONE)
+            return pr_no_memory(err);
+        plus(&groups->group[at].self, &e->amount);
+    }
     return PR_OK;
 }
 

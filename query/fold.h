@@ -43,6 +43,8 @@ typedef struct q_entry {
 typedef struct q_samples {
     q_entry *entry;
     size_t len, cap;
+    pr_table table; /* of entries by key, once they come out of order */
+    bool hashed;
     q_amount all;
 } q_samples;
 
@@ -50,11 +52,16 @@ typedef struct q_samples {
 pr_code q_samples_read(q_database *database, sqlite3_stmt *stmt, q_samples *ret,
                        pr_err *err);
 
-/* stmt yields (node, t0, t1, n, us, ran, from, to): runs of which the samples
- * in [from, to) are divided by buckets of `width` microseconds, evenly spaced
- * as they count.  `split` is the bucket's number.  PR_LIMIT: too many. */
+/* stmt yields (node, t0, t1, n, us, ran, from, to, split): runs of which the
+ * samples in [from, to) count, evenly spaced as they are.  With a width they
+ * are divided by buckets of so many microseconds, and `split` becomes the
+ * bucket's number.  PR_LIMIT: too many. */
 pr_code q_samples_read_runs(q_database *database, sqlite3_stmt *stmt,
                             int64_t width, q_samples *ret, pr_err *err);
+
+/* Keep only the `n` parts in which most samples ran (`ran`), or most are. */
+pr_code q_samples_keep_parts(q_samples *samples, size_t n, bool ran,
+                             pr_err *err);
 void q_samples_release(q_samples *samples);
 
 /* The facts about a node before the fold. */
@@ -110,6 +117,12 @@ pr_code q_fold_all(const q_samples *samples, const q_nodes *nodes, q_fold how,
  * PR_TABLE_NONE: out of memory. */
 uint32_t q_groups_find(q_groups *groups, int64_t split, int64_t a, int64_t b,
                        uint32_t parent);
+
+/* Add a group for each part of the samples, with the key (part, -1, Q_PART)
+ * and all of its samples as self. */
+enum { Q_PART = -2 };
+pr_code q_groups_add_parts(q_groups *groups, const q_samples *samples,
+                           pr_err *err);
 
 /* Put a tree in the order of its output, brothers by total; groups that have
  * less than `least_n` samples are left out. */

@@ -81,6 +81,7 @@ make_fold(q_database *database, const q_query *query, q_fold how, q_plan *plan,
     static const q_name none = {NULL, 0};
     bool has_name = query->verb != Q_SOURCE && query->verb != Q_TOP;
     plan->shape = Q_SHAPE_FOLD;
+    plan->has_runs = q_select_is_of_runs(query);
     plan->fold = how;
     plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
     if (!plan->table)
@@ -391,6 +392,7 @@ plan_timeline(q_database *database, const q_query *query, q_plan *plan,
     if (rc != PR_OK)
         return rc;
     plan->shape = Q_SHAPE_PARTS;
+    plan->has_runs = true;
     plan->width_us = timed.width_us;
     plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
     if (!plan->table)
@@ -411,9 +413,11 @@ plan_hottest(q_database *database, const q_query *query, q_plan *plan,
         return rc;
     timed.unit = Q_FUNCTION;
     plan->width_us = timed.width_us;
+    plan->keeps_parts = true;
+    plan->limit = query->limit;
     rc = make_fold(database, &timed, Q_FOLD_UNITS, plan, err);
-    return rc == PR_OK ? q_answer_hottest(database, &timed, plan->table,
-                                          plan->width_us, &plan->answer, err)
+    return rc == PR_OK ? q_answer_hottest(database, plan->table, plan->width_us,
+                                          &plan->answer, err)
                        : rc;
 }
 

@@ -36,12 +36,14 @@ typedef struct q_plan {
     char *all;     /* ready: one row (n, us, ran_n, ran_us) of all samples */
     char *sums;    /* of q_stored_sums_read() */
     char *tree;    /* of q_stored_tree_read() */
-    char *samples; /* of q_samples_read() or, with a width, _read_runs() */
+    char *samples; /* of q_samples_read() or _read_runs() */
     char *functions, *nodes; /* of q_nodes_read() */
     char *answer;            /* over the table */
     q_fold fold;
     q_after after;
+    bool has_runs;    /* `samples` is for q_samples_read_runs() */
     int64_t width_us; /* of a bucket of time; 0: none */
+    bool keeps_parts; /* only the best `limit` parts count, each as a group */
     int64_t above;    /* tree: least share of a row, in millionths */
     int64_t depth;    /* tree: levels */
     int64_t limit;

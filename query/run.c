@@ -110,7 +110,7 @@ read_samples(q_database *database, const q_plan *plan, q_samples *ret,
     pr_code rc = q_database_prepare(database, plan->samples, &stmt, err);
     if (rc != PR_OK)
         return rc;
-    rc = plan->width_us
+    rc = plan->has_runs
              ? q_samples_read_runs(database, stmt, plan->width_us, ret, err)
              : q_samples_read(database, stmt, ret, err);
     sqlite3_finalize(stmt);
@@ -253,8 +253,13 @@ q_run_groups(q_database *database, const q_plan *plan, q_samples *ret_samples,
              q_groups *ret_groups, pr_err *err)
 {
     pr_code rc = read_samples(database, plan, ret_samples, err);
-    return rc == PR_OK
-               ? make_groups(database, plan, ret_samples, ret_groups, err)
+    if (rc == PR_OK && plan->keeps_parts)
+        rc = q_samples_keep_parts(ret_samples, (size_t)plan->limit,
+                                  database->knows_ran, err);
+    if (rc == PR_OK)
+        rc = make_groups(database, plan, ret_samples, ret_groups, err);
+    return rc == PR_OK && plan->keeps_parts
+               ? q_groups_add_parts(ret_groups, ret_samples, err)
                : rc;
 }
 

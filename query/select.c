@@ -578,9 +578,49 @@ select_parts(q_database *database, const q_query *query, bool nodes, char **ret,
         add_label_parts(query, sql);
         sqlite3_str_appendall(sql, " ON part.id = profile_id");
     }
-    if (!query->has_range && !split_joins[query->split][0])
+    if (!split_joins[query->split][0])
         sqlite3_str_appendall(sql, " ORDER BY s.id");
     return end_text(sql, rc, ret, err);
+}
+
+/* ---- runs ---- */
+
+/* Whether a statement of runs needs the thread, process and profile of each:
+ * for their clock, or for a part. */
+static pr_code
+need_owners(q_database *database, const q_query *query, const range *r,
+            bool *ret, pr_err *err)
+{
+    int64_t profiles = 0;
+    pr_code rc = q_database_integer(database, "SELECT count(*) FROM profile",
+                                    &profiles, err);
+    *ret = r->on_clock || (query->split == Q_PER_TIME && profiles > 1) ||
+           query->split == Q_PER_PROCESS || query->split == Q_PER_PROFILE ||
+           query->split == Q_PER_LABEL;
+    return rc;
+}
+
+static const char all_time_from[] = "-4611686018427387904";
+static const char all_time_to[] = "2305843009213693951";
+
+static void
+append_runs(const q_query *query, const range *r, bool nodes, bool owners,
+            sqlite3_str *sql)
+{
+    const char *shift =
+        owners && query->split == Q_PER_TIME ? " + " Q_SHIFT : "";
+    sqlite3_str_appendf(
+        sql,
+        "SELECT %s, s.t0_us%s, s.t1_us%s, n, s.weight_us, status & 3 <> 0,"
+        " %s%s, %s%s, %s FROM run AS s%s",
+        nodes ? "node_id" : "0", shift, shift,
+        r->from ? r->from : all_time_from, shift, r->to ? r->to : all_time_to,
+        shift, split_columns[query->split], owners ? OWNERS : "");
+    if (query->split == Q_PER_LABEL) {
+        sqlite3_str_appendall(sql, " JOIN ");
+        add_label_parts(query, sql);
+        sqlite3_str_appendall(sql, " ON part.id = profile_id");
+    }
 }
 
 static pr_code
@@ -588,33 +628,36 @@ select_runs(q_database *database, const q_query *query, bool nodes, char **ret,
             pr_err *err)
 {
     range r = {NULL, NULL, false};
+    bool owners = false;
     pr_code rc = PR_OK;
     if (query->has_range)
         rc = resolve_range(database, query, &r, err);
-    if (rc != PR_OK)
-        return rc;
+    if (rc == PR_OK)
+        rc = need_owners(database, query, &r, &owners, err);
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
-    sqlite3_str_appendf(sql,
-                        "SELECT %s, s.t0_us + " Q_SHIFT ", s.t1_us + " Q_SHIFT
-                        ", n, s.weight_us, status & 3 <> 0, %s + " Q_SHIFT
-                        ", %s + " Q_SHIFT " FROM run AS s" OWNERS,
-                        nodes ? "node_id" : "0",
-                        r.from ? r.from : "-4611686018427387904",
-                        r.to ? r.to : "2305843009213693951");
     list l = {sql, " WHERE "};
-    if (r.from)
-        sqlite3_str_appendf(next_of(&l), "s.t0_us < %s AND s.t1_us >= %s", r.to,
-                            r.from);
+    if (rc == PR_OK) {
+        append_runs(query, &r, nodes, owners, sql);
+        if (r.from)
+            sqlite3_str_appendf(next_of(&l), "s.t0_us < %s AND s.t1_us >= %s",
+                                r.to, r.from);
+        rc = add_filter(database, query, &l, err);
+    }
     release_range(&r);
-    rc = add_filter(database, query, &l, err);
     return end_text(sql, rc, ret, err);
+}
+
+bool
+q_select_is_of_runs(const q_query *query)
+{
+    return query->has_range || query->split == Q_PER_TIME;
 }
 
 pr_code
 q_select_samples(q_database *database, const q_query *query, bool nodes,
                  char **ret, pr_err *err)
 {
-    return query->split == Q_PER_TIME
+    return q_select_is_of_runs(query)
                ? select_runs(database, query, nodes, ret, err)
                : select_parts(database, query, nodes, ret, err);
 }

@@ -21,8 +21,11 @@ pr_code q_select_profiles(q_database *database, const q_query *query,
 pr_code q_select_whole_parts(q_database *database, const q_query *query,
                              char **ret, pr_err *err);
 
-/* The statement of q_samples_read(), or with Q_PER_TIME that of
- * q_samples_read_runs().  nodes: false, the node is 0 in all rows. */
+/* Are the samples chosen by time, so that single runs count? */
+bool q_select_is_of_runs(const q_query *query);
+
+/* The statement of q_samples_read(), or that of q_samples_read_runs() if the
+ * question is of runs.  nodes: false, the node is 0 in all rows. */
 pr_code q_select_samples(q_database *database, const q_query *query, bool nodes,
                          char **ret, pr_err *err);
 
