@@ -26,6 +26,7 @@ typedef struct q_column {
     q_role role;
     size_t source;       /* column of the result */
     bool may_be_missing; /* left out if no row has a value */
+    int rank;            /* a table that does not fit loses the highest ranks */
 } q_column;
 
 /* The columns of a table for people, at most `cap`; returns how many.  A

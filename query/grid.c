@@ -6,17 +6,21 @@
 #include "query/columns.h"
 #include "query/display.h"
 #include "query/paths.h"
+#include "query/wrap.h"
 
 #include <base/array.h>
 #include <inttypes.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     MAX_COLUMNS = 64,
     MAX_INDENT = 200, /* levels; a deeper one is shown as this */
-    LEAST_WIDTH = 8,  /* of a column that is cut */
+    LEAST_WIDTH = 12, /* of a column that is cut */
+    LEAST_NAME = 16,  /* of a function's */
+    LEAST_TEXT = 24,  /* of a column that goes on below itself */
     BAR = 16          /* cells */
 };
 
@@ -46,6 +50,9 @@ typedef struct grid {
     size_t n_cells, cap_cells;
     q_text shown;
     size_t width[MAX_COLUMNS];
+    const char *left_out[MAX_COLUMNS]; /* titles of columns without room */
+    size_t n_left_out;
+    bool wraps; /* the last column goes on below itself */
 } grid;
 
 /* ---- values ---- */
@@ -282,6 +289,60 @@ sum_widths(const grid *g)
     return sum;
 }
 
+/* The cells that a column cannot do without. */
+static size_t
+least_width(const grid *g, size_t column)
+{
+    q_role role = g->column[column].role;
+    size_t width = g->width[column];
+    bool is_last = column + 1 == g->n_columns;
+    size_t least = is_number(role) || (g->wraps && !is_last) ? width
+                   : g->wraps                                ? LEAST_TEXT
+                   : role == Q_ROLE_FUNCTION                 ? LEAST_NAME
+                                                             : LEAST_WIDTH;
+    return width < least ? width : least;
+}
+
+static size_t
+sum_least_widths(const grid *g)
+{
+    size_t sum = g->n_columns ? 2 * (g->n_columns - 1) : 0;
+    for (size_t i = 0; i < g->n_columns; i++)
+        sum += least_width(g, i);
+    return sum;
+}
+
+static void
+leave_out(grid *g, size_t column)
+{
+    size_t n = g->n_columns, kept = 0;
+    g->left_out[g->n_left_out++] = g->column[column].title;
+    for (size_t i = 0; i < g->n_cells; i++)
+        if (i % n != column)
+            g->cell[kept++] = g->cell[i];
+    g->n_cells = kept;
+    for (size_t i = column; i + 1 < n; i++) {
+        g->column[i] = g->column[i + 1];
+        g->width[i] = g->width[i + 1];
+    }
+    g->n_columns--;
+}
+
+/* Columns that a person misses least give way first. */
+static void
+choose_by_width(grid *g)
+{
+    while (g->look->width && sum_least_widths(g) > g->look->width) {
+        size_t worst = 0;
+        for (size_t i = 1; i < g->n_columns; i++)
+            if (g->column[i].rank >= g->column[worst].rank)
+                worst = i;
+        if (g->n_columns < 2 || g->column[worst].rank == 0)
+            return;
+        leave_out(g, worst);
+    }
+}
+
 /* The widest names give way until the table fits. */
 static void
 fit(grid *g)
@@ -290,7 +351,7 @@ fit(grid *g)
     while (g->look->width && sum > g->look->width) {
         size_t widest = g->n_columns;
         for (size_t i = 0; i < g->n_columns; i++)
-            if (!is_number(g->column[i].role) && g->width[i] > LEAST_WIDTH &&
+            if (g->width[i] > least_width(g, i) &&
                 (widest == g->n_columns || g->width[i] > g->width[widest]))
                 widest = i;
         if (widest == g->n_columns)
@@ -335,6 +396,12 @@ write_cell(const grid *g, size_t at, FILE *out)
     const char *bytes = g->shown.bytes ? g->shown.bytes + c->at : "";
     q_text cut = {0};
     size_t len = c->len, shown = c->width;
+    if (is_last && g->wraps) {
+        size_t before = sum_widths(g) - width;
+        const q_wrap how = {g->look->width, before, before, 0};
+        q_write_wrapped(bytes, len, &how, out);
+        return;
+    }
     if (shown > width && q_text_append_end(&cut, bytes, len, width)) {
         bytes = cut.bytes;
         len = cut.len;
@@ -416,7 +483,7 @@ write_table(const grid *g, bool timeline, FILE *out)
         write_cell(g, i, out);
         if ((i + 1) % g->n_columns)
             fputs("  ", out);
-        else
+        else if (!g->wraps)
             end_row(g, i / g->n_columns, bar, timeline, out);
     }
 }
@@ -474,35 +541,68 @@ q_write_markdown(const char *name, FILE *out, pr_err *err)
     return done ? PR_OK : pr_no_memory(err);
 }
 
-/* The question and its samples in one line; how true they are in another. */
-static void
-write_basis(const q_basis *b, FILE *out)
+static bool
+append_format(q_text *to, const char *format, ...)
 {
-    if (b->seconds >= 0)
-        fprintf(out, "%" PRId64 " of %" PRId64 " samples, %.3f s", b->samples,
-                b->all_samples, b->seconds);
-    else
-        fprintf(out, "%" PRId64 " samples", b->all_samples);
+    va_list args;
+    va_start(args, format);
+    char *made = sqlite3_vmprintf(format, args);
+    va_end(args);
+    bool done = made && q_text_append(to, made, strlen(made));
+    sqlite3_free(made);
+    return done;
+}
+
+/* How many samples the answer is about, and how many of them ran. */
+static bool
+append_basis(q_text *to, const q_basis *b)
+{
+    bool done = b->seconds >= 0
+                    ? append_format(to, ": %lld of %lld samples, %.3f s",
+                                    b->samples, b->all_samples, b->seconds)
+                    : append_format(to, ": %lld samples", b->all_samples);
     if (b->ran >= 0 && b->samples > 0)
-        fprintf(out, "; %.1f %% ran, %.1f %% waited",
-                100.0 * (double)b->ran / (double)b->samples,
-                100.0 * (double)(b->samples - b->ran) / (double)b->samples);
-    putc('\n', out);
-    if (b->proven < 0 && b->unproven < 0 && b->lost < 0 && b->unobserved_s <= 0)
-        return;
+        done =
+            done && append_format(to, "; %.1f %% ran, %.1f %% waited",
+                                  100.0 * (double)b->ran / (double)b->samples,
+                                  100.0 * (double)(b->samples - b->ran) /
+                                      (double)b->samples);
+    return done;
+}
+
+/* How true the recording is; nothing where nothing is known. */
+static bool
+append_trust(q_text *to, const q_basis *b)
+{
+    const struct {
+        int64_t n;
+        const char *name;
+    } counts[] = {
+        {b->proven, "proven"}, {b->unproven, "unproven"}, {b->lost, "lost"}};
     const char *word = "recorded: ";
-    if (b->proven >= 0)
-        fprintf(out, "%s%" PRId64 " proven", word, b->proven);
-    word = b->proven >= 0 ? ", " : word;
-    if (b->unproven >= 0)
-        fprintf(out, "%s%" PRId64 " unproven", word, b->unproven);
-    word = b->unproven >= 0 ? ", " : word;
-    if (b->lost >= 0)
-        fprintf(out, "%s%" PRId64 " lost", word, b->lost);
-    word = b->lost >= 0 ? ", " : word;
+    bool done = true;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i].n < 0)
+            continue;
+        done = done && append_format(to, "%s%lld %s", word, counts[i].n,
+                                     counts[i].name);
+        word = ", ";
+    }
     if (b->unobserved_s > 0)
-        fprintf(out, "%s%.3f s unobserved", word, b->unobserved_s);
-    putc('\n', out);
+        done = done &&
+               append_format(to, "%s%.3f s unobserved", word, b->unobserved_s);
+    return done;
+}
+
+/* One line, or as many as it needs. */
+static void
+write_line(q_text *line, size_t bold, const q_look *look, FILE *out)
+{
+    const q_wrap how = {look->format == Q_TABLE ? look->width : 0, 2, 0,
+                        look->colour ? bold : 0};
+    if (line->len)
+        q_write_wrapped(line->bytes, line->len, &how, out);
+    q_text_release(line);
 }
 
 /* A line each; markdown needs a break between them. */
@@ -521,8 +621,7 @@ write_notes(const q_result *result, const q_look *look, FILE *out, pr_err *err)
         }
         if (!q_text_append_name(&text, note, strlen(note)))
             return pr_no_memory(err);
-        fprintf(out, "%s\n", text.bytes);
-        q_text_release(&text);
+        write_line(&text, 0, look, out);
     }
     if (look->format == Q_MARKDOWN && q_result_note(result, 0))
         putc('\n', out);
@@ -534,28 +633,36 @@ write_head(const q_result *result, const q_look *look, FILE *out, pr_err *err)
 {
     const char *title = q_result_title(result);
     const q_basis *basis = q_result_basis(result);
-    q_text text = {0};
-    if (!title[0])
+    q_text first = {0}, second = {0};
+    size_t len = strlen(title);
+    if (len == 0)
         return PR_OK;
-    if (look->format == Q_MARKDOWN) {
-        pr_code rc = q_write_markdown(title, out, err);
-        if (rc != PR_OK)
-            return rc;
-    } else {
-        if (!q_text_append_name(&text, title, strlen(title)))
-            return pr_no_memory(err);
-        fprintf(out, look->colour ? "\033[1m%s\033[0m" : "%s", text.bytes);
-        q_text_release(&text);
-    }
-    if (basis->all_samples >= 0) {
-        fputs(": ", out);
-        write_basis(basis, out);
-    } else {
-        putc('\n', out);
-    }
+    bool done = look->format == Q_MARKDOWN
+                    ? q_text_append_markdown(&first, title, len)
+                    : q_text_append_name(&first, title, len);
+    size_t bold = first.len;
+    if (basis->all_samples >= 0)
+        done =
+            done && append_basis(&first, basis) && append_trust(&second, basis);
+    write_line(&first, bold, look, out);
+    write_line(&second, 0, look, out);
     pr_code rc = write_notes(result, look, out, err);
     putc('\n', out);
-    return rc;
+    return done ? rc : pr_no_memory(err);
+}
+
+/* The columns for which the terminal is too narrow. */
+static void
+write_left_out(const grid *g, FILE *out)
+{
+    q_text line = {0};
+    bool done = g->n_left_out > 0;
+    for (size_t i = 0; done && i < g->n_left_out; i++)
+        done = append_format(&line, "%s%s",
+                             i ? ", " : "no room for: ", g->left_out[i]);
+    if (done)
+        putc('\n', out);
+    write_line(&line, 0, g->look, out);
 }
 
 /* ---- all ---- */
@@ -594,13 +701,19 @@ q_render_table(q_result *result, const q_look *look, FILE *out, pr_err *err)
         bool timeline = q_columns_find(result, "ran_s") < g.n_source &&
                         q_columns_find(result, "time_s") < g.n_source;
         measure(&g);
-        if (basis_of_rows(result)) /* texts of the program's own are whole */
+        if (q_result_title(result)[0])
+            choose_by_width(&g);
+        if (basis_of_rows(result))
             fit(&g);
+        else /* texts of the program's own are whole */
+            g.wraps =
+                q_result_title(result)[0] && look->width && g.n_columns > 0;
         if (timeline)
             write_sparkline(&g, out);
         write_table(&g, timeline, out);
         if (q_result_title(result)[0] && !count_rows(&g))
             fputs("(none)\n", out);
+        write_left_out(&g, out);
     }
     release(&g);
     return rc;
