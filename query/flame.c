@@ -12,6 +12,7 @@
 #include <base/buffer.h>
 #include <base/hash.h>
 #include <base/quote.h>
+#include <base/svg_box.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -56,66 +57,66 @@ write_escaped(const char *text, size_t len, FILE *out)
     pr_buffer_release(&shown);
 }
 
-/* Equal names have equal colours, in every graph. */
-static void
-write_colour(const char *name, FILE *out)
-{
-    uint64_t hash = pr_hash_bytes(name, strlen(name));
-    fprintf(out, "rgb(%u,%u,%u)", 205 + (unsigned)(hash % 50),
-            90 + (unsigned)(hash >> 8) % 130, (unsigned)(hash >> 16) % 60);
-}
-
-enum { WIDTH = 1200, ROW = 17, HEAD = 28, LETTER = 7 };
+enum { WIDTH = 1200, HEAD = 28 };
+static const double NARROWEST = 0.3; /* pixels */
 
 static void
-write_box(const q_flame *flame, const q_flame_box *box, FILE *out)
+put_box(const q_flame *flame, const q_flame_box *box, pr_buffer *svg)
 {
     double scale = (double)WIDTH / (double)flame->samples;
-    double x = (double)box->first * scale;
     double width = (double)box->samples * scale;
-    int y = HEAD + (int)box->depth * ROW;
-    if (width < 0.3)
+    char amount[64], fill[32];
+    pr_buffer title = {0};
+    if (width < NARROWEST)
         return;
-    fprintf(out, "<g><title>");
-    write_escaped(box->name, strlen(box->name), out);
-    fprintf(out, " (%" PRId64 " samples, %.2f%%, ", box->samples,
-            100.0 * (double)box->samples / (double)flame->samples);
-    write_escaped(box->file, strlen(box->file), out);
-    fprintf(out,
-            ")</title><rect x=\"%.1f\" y=\"%d\" width=\"%.1f\""
-            " height=\"%d\" rx=\"1\" fill=\"",
-            x, y, width, ROW - 1);
-    write_colour(box->name, out);
-    fputs("\"/>", out);
-    size_t letters = (size_t)(width / LETTER);
-    size_t len = strlen(box->name);
-    if (letters >= 3) {
-        fprintf(out, "<text x=\"%.1f\" y=\"%d\">", x + 3, y + 12);
-        size_t cut = len <= letters ? len : letters - 1;
-        while (cut < len && cut > 0 &&
-               ((unsigned char)box->name[cut] & 0xc0) == 0x80)
-            cut--;
-        write_escaped(box->name, cut, out);
-        fputs(cut < len ? "…</text>" : "</text>", out);
-    }
-    fputs("</g>\n", out);
+    /* equal names have equal colours, in every graph */
+    uint64_t hash = pr_hash_bytes(box->name, strlen(box->name));
+    snprintf(fill, sizeof fill, "rgb(%u,%u,%u)", 205 + (unsigned)(hash % 50),
+             90 + (unsigned)(hash >> 8) % 130, (unsigned)(hash >> 16) % 60);
+    snprintf(amount, sizeof amount, "%" PRId64 " samples, %.2f %%",
+             box->samples,
+             100.0 * (double)box->samples / (double)flame->samples);
+    pr_buffer_puts(&title, box->name);
+    pr_buffer_puts(&title, " (");
+    pr_buffer_puts(&title, box->file);
+    pr_buffer_puts(&title, ")");
+    const pr_svg_box drawn = {.x = (double)box->first * scale,
+                              .y = HEAD + (double)box->depth * PR_SVG_ROW,
+                              .width = width,
+                              .fill = fill,
+                              .name = box->name,
+                              .name_len = strlen(box->name),
+                              .title = title.at,
+                              .title_len = title.len,
+                              .amount = amount};
+    pr_svg_put_box(svg, &drawn);
+    svg->failed = svg->failed || title.failed;
+    pr_buffer_release(&title);
 }
 
-static void
+/* False: out of memory. */
+static bool
 write_svg(const q_flame *flame, const char *query, FILE *out)
 {
-    int height = HEAD + (int)flame->levels * ROW + 8;
+    int height = HEAD + (int)flame->levels * PR_SVG_ROW + 8;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\""
             " height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\""
-            " font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\""
+            " font-size=\"11\">\n<rect width=\"100%%\" height=\"100%%\""
             " fill=\"#fff8f0\"/>\n<text x=\"4\" y=\"18\">",
             WIDTH, height, WIDTH, height);
     write_escaped(query, strlen(query), out);
     fprintf(out, ": %" PRId64 " samples</text>\n", flame->samples);
-    for (size_t i = 0; i < flame->n_boxes; i++)
-        write_box(flame, &flame->box[i], out);
+    pr_buffer box = {0};
+    for (size_t i = 0; i < flame->n_boxes; i++) {
+        pr_buffer_reset(&box);
+        put_box(flame, &flame->box[i], &box);
+        fwrite(box.len ? box.at : "", 1, box.len, out);
+    }
+    bool written = !box.failed;
+    pr_buffer_release(&box);
     fputs("</svg>\n", out);
+    return written;
 }
 
 pr_code
@@ -130,8 +131,8 @@ q_render_stacks(q_database *database, const char *query, q_format format,
         rc = q_run_stacks(database, query, q_flame_add, &flame, err);
         if (rc == PR_OK && flame.failed)
             rc = PR_FAIL(err, PR_NOMEM, "flame graph");
-        if (rc == PR_OK)
-            write_svg(&flame, query, out);
+        if (rc == PR_OK && !write_svg(&flame, query, out))
+            rc = pr_no_memory(err);
         q_flame_release(&flame);
     }
     if (rc == PR_OK && ferror(out))

@@ -13,8 +13,8 @@
 
 #include <base/array.h>
 #include <base/buffer.h>
-#include <base/hash.h>
 #include <base/quote.h>
+#include <base/svg_box.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,12 +23,9 @@
 enum {
     WIDTH = 1200,
     MARGIN = 10,
-    ROW = 17,
-    HEAD = 50,        /* above the first row */
-    ROWS_MAX = 300,   /* deeper frames are left out, and a line says so */
-    THREADS_MAX = 24, /* the others are drawn together */
-    CHARACTER = 65,   /* width of a letter, tenths of a pixel */
-    LETTERS_MIN = 3
+    HEAD = 50,       /* above the first row */
+    ROWS_MAX = 300,  /* deeper frames are left out, and a line says so */
+    THREADS_MAX = 24 /* the others are drawn together */
 };
 static const double NARROWEST = 0.5; /* pixels */
 
@@ -54,33 +51,23 @@ typedef struct picture {
 
 /* ---- one box ---- */
 
-/* Each kind of file has a hue, each name a shade of it. */
+/* The colours of the page (converter/page/page.css). */
 static const char *
-hue_of(pr_bytes file)
+fill_of(pr_bytes file)
 {
     switch (conv_path_of(file)) {
     case CONV_PATH_STDLIB:
-        return "210,60%";
+        return "#a5c8e8";
     case CONV_PATH_SITE:
-        return "140,40%";
+        return "#a9d3ab";
     case CONV_PATH_FROZEN:
-        return "230,20%";
+        return "#c3c3da";
     case CONV_PATH_SPECIAL:
-        return "50,70%";
+        return "#e8da8f";
     case CONV_PATH_PROJECT:
         break;
     }
-    return "22,85%";
-}
-
-static void
-put_fill(picture *p, uint32_t function)
-{
-    const conv_function *f = conv_model_function(p->model, function);
-    pr_bytes name = pr_strings_get(&p->model->strings, f->name);
-    pr_bytes file = pr_strings_get(&p->model->strings, f->file);
-    unsigned shade = (unsigned)(pr_hash_bytes(name.at, name.len) % 16);
-    pr_buffer_printf(&p->body, "hsl(%s,%u%%)", hue_of(file), 62 + shade);
+    return "#f0b16d";
 }
 
 static double
@@ -89,49 +76,25 @@ pixels(const picture *p, uint64_t weight)
     return (double)weight / (double)p->whole * (WIDTH - 2 * MARGIN);
 }
 
-/* As many letters of the name as fit, if that is more than a few. */
 static void
-put_letters(picture *p, pr_bytes name, double x, double y, double width)
+put_box(picture *p, const box *b, pr_bytes name, pr_bytes title,
+        const char *fill)
 {
-    double room = (width - 4) * 10 / CHARACTER;
-    size_t most = room > 0 ? (size_t)room : 0, letters = 0, n = 0;
-    if (most < LETTERS_MIN)
-        return;
-    while (n < name.len && letters < most) {
-        n++;
-        while (n < name.len && ((unsigned char)name.at[n] & 0xc0) == 0x80)
-            n++;
-        letters++;
-    }
-    bool cut = n < name.len;
-    if (cut)
-        for (int drop = 0; drop < 2 && n; drop++)
-            do
-                n--;
-            while (n && ((unsigned char)name.at[n] & 0xc0) == 0x80);
-    pr_buffer_printf(&p->body, "<text x=\"%.1f\" y=\"%.1f\">", x + 2,
-                     y + ROW - 5);
-    pr_quote_xml(&p->body, name.at, n);
-    pr_buffer_printf(&p->body, cut ? "..</text>" : "</text>");
-}
-
-static void
-begin_box(picture *p, pr_bytes title, uint64_t weight)
-{
-    pr_buffer_puts(&p->body, "<g><title>");
-    pr_quote_xml(&p->body, title.at, title.len);
-    pr_buffer_printf(&p->body, "\n%.3f s, %.2f %%</title>",
-                     (double)weight / 1e6,
-                     100.0 * (double)weight / (double)p->whole);
-}
-
-static void
-put_rect(picture *p, double x, double y, double width)
-{
-    pr_buffer_printf(
-        &p->body,
-        "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"", x,
-        y, width, ROW - 1);
+    char amount[64];
+    snprintf(amount, sizeof amount, "%.3f s, %.2f %%", (double)b->weight / 1e6,
+             100.0 * (double)b->weight / (double)p->whole);
+    const pr_svg_box drawn = {.x = b->x,
+                              .y = HEAD + (double)b->row * PR_SVG_ROW,
+                              .width = pixels(p, b->weight),
+                              .fill = fill,
+                              .name = name.at,
+                              .name_len = name.len,
+                              .title = title.at,
+                              .title_len = title.len,
+                              .amount = amount};
+    pr_svg_put_box(&p->body, &drawn);
+    if (b->row + 1 > p->rows)
+        p->rows = b->row + 1;
 }
 
 static void
@@ -139,20 +102,13 @@ draw_box(picture *p, const box *b)
 {
     const conv_model *m = p->model;
     uint32_t frame = m->nodes[p->index.node[b->position]].frame;
-    uint32_t function = conv_model_frame(m, frame)->function;
-    pr_bytes name =
-        pr_strings_get(&m->strings, conv_model_function(m, function)->name);
-    double y = HEAD + (double)b->row * ROW, width = pixels(p, b->weight);
+    const conv_function *f =
+        conv_model_function(m, conv_model_frame(m, frame)->function);
     pr_buffer_reset(&p->name);
     conv_label_frame(&p->name, PR_QUOTE_LINE, m, frame);
-    begin_box(p, (pr_bytes){p->name.at, p->name.len}, b->weight);
-    put_rect(p, b->x, y, width);
-    put_fill(p, function);
-    pr_buffer_puts(&p->body, "\"/>");
-    put_letters(p, name, b->x, y, width);
-    pr_buffer_puts(&p->body, "</g>\n");
-    if (b->row + 1 > p->rows)
-        p->rows = b->row + 1;
+    put_box(p, b, pr_strings_get(&m->strings, f->name),
+            (pr_bytes){p->name.at, p->name.len},
+            fill_of(pr_strings_get(&m->strings, f->file)));
 }
 
 /* ---- a tree ---- */
@@ -239,13 +195,7 @@ draw_group(picture *p, pr_bytes title, double *x, pr_err *err)
         p->too_narrow += root.weight;
         return PR_OK;
     }
-    begin_box(p, title, root.weight);
-    put_rect(p, root.x, HEAD, width);
-    pr_buffer_puts(&p->body, "hsl(0,0%,80%)\"/>");
-    put_letters(p, title, root.x, HEAD, width);
-    pr_buffer_puts(&p->body, "</g>\n");
-    if (p->rows == 0)
-        p->rows = 1;
+    put_box(p, &root, title, title, "#d5d8dc");
     return draw_tree(p, &root, err);
 }
 
@@ -342,7 +292,7 @@ static void
 put_document(picture *p)
 {
     pr_buffer head = {0};
-    int height = HEAD + (int)p->rows * ROW + MARGIN;
+    int height = HEAD + (int)p->rows * PR_SVG_ROW + MARGIN;
     pr_buffer_printf(
         &head,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
