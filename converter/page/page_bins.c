@@ -13,7 +13,7 @@ enum {
     BINS_MAX = 4096,      /* twice as many as a wide screen has pixels */
     CELLS_LEAST = 40000,  /* a page of a small profile stays small */
     CELLS_MOST = 2000000, /* and that of a large one is summed in time */
-    SAMPLES_A_CELL = 10
+    SAMPLES_A_CELL = 5
 };
 
 typedef struct walk {
@@ -23,6 +23,9 @@ typedef struct walk {
     conv_page_cell *cell;
     size_t n, cap;
     uint32_t thread, bin;
+    uint64_t bin_end_us;  /* of the open bin */
+    uint64_t runs_before; /* the first run of the open bin */
+    uint64_t runs;
     conv_page_take take;
     void *context;
 } walk;
@@ -80,7 +83,10 @@ close_bin(walk *w, pr_err *err)
     if (w->n == 0)
         return PR_OK;
     sort_cells(w->cell, w->n);
-    pr_code rc = w->take(w->context, w->thread, w->bin, w->cell, w->n, err);
+    const conv_page_bin bin = {w->thread, w->bin, w->runs_before, w->cell,
+                               w->n};
+    pr_code rc = w->take(w->context, &bin, err);
+    w->runs_before = w->runs;
     w->n = 0;
     return rc;
 }
@@ -104,30 +110,31 @@ share(uint64_t amount, uint64_t part, uint64_t whole)
     return amount / whole * part + amount % whole * part / whole;
 }
 
-static uint32_t
-bin_at(const walk *w, uint64_t time_us)
+/* Open the bin of that time, which is not before the open bin. */
+static pr_code
+open_bin(walk *w, uint64_t time_us, pr_err *err)
 {
     uint64_t bin = time_us / w->bins.bin_us;
-    return bin < w->bins.n_bins ? (uint32_t)bin : w->bins.n_bins - 1;
+    if (bin >= w->bins.n_bins)
+        bin = w->bins.n_bins - 1;
+    pr_code rc = bin == w->bin ? PR_OK : close_bin(w, err);
+    w->bin = (uint32_t)bin;
+    w->bin_end_us =
+        bin + 1 < w->bins.n_bins ? (bin + 1) * w->bins.bin_us : UINT64_MAX;
+    return rc;
 }
 
 /* The part of a span up to `end_us`; the part before it is in *put. */
 static pr_code
 put_part(walk *w, const page_span *span, uint64_t end_us, page_span *put,
-         uint32_t bin, pr_err *err)
+         pr_err *err)
 {
-    if (bin != w->bin) {
-        pr_code rc = close_bin(w, err);
-        if (rc != PR_OK)
-            return rc;
-        w->bin = bin;
-    }
     conv_page_cell *cell = find_cell(w, w->tree->of[span->node], span->status);
     if (!cell)
         return pr_no_memory(err);
-    uint64_t whole = span->end_us - span->start_us;
-    uint64_t n =
-        whole ? share(span->n, end_us - span->start_us, whole) : span->n;
+    uint64_t n = span->n;
+    if (end_us < span->end_us)
+        n = share(n, end_us - span->start_us, span->end_us - span->start_us);
     cell->weight_us += end_us - put->end_us;
     cell->n += n - put->n;
     put->end_us = end_us;
@@ -139,13 +146,15 @@ static pr_code
 put_span(walk *w, const page_span *span, pr_err *err)
 {
     page_span put = {.end_us = span->start_us};
-    pr_code rc;
+    pr_code rc = PR_OK;
     do {
-        uint32_t bin = bin_at(w, put.end_us);
-        uint64_t end_us = span->end_us;
-        if (bin + 1 < w->bins.n_bins && (bin + 1) * w->bins.bin_us < end_us)
-            end_us = (bin + 1) * w->bins.bin_us;
-        rc = put_part(w, span, end_us, &put, bin, err);
+        if (put.end_us >= w->bin_end_us)
+            rc = open_bin(w, put.end_us, err);
+        if (rc == PR_OK)
+            rc = put_part(w, span,
+                          span->end_us < w->bin_end_us ? span->end_us
+                                                       : w->bin_end_us,
+                          &put, err);
     } while (rc == PR_OK && put.end_us < span->end_us);
     return rc;
 }
@@ -158,12 +167,14 @@ walk_thread(walk *w, const conv_thread *thread, pr_err *err)
     uint64_t now_us = 0;
     pr_code rc = PR_OK;
     w->bin = 0;
+    w->bin_end_us = 0;
     conv_cursor_init(&cursor, thread);
     while (rc == PR_OK && conv_cursor_next(&cursor, &run)) {
         now_us = run.first_us > now_us ? run.first_us : now_us;
         page_span span = {now_us, now_us + run.weight_us, run.n, run.node,
                           run.status};
         rc = put_span(w, &span, err);
+        w->runs++;
         now_us = span.end_us;
     }
     return rc == PR_OK ? close_bin(w, err) : rc;

@@ -18,10 +18,16 @@ typedef struct conv_page_cell {
     uint8_t status;
 } conv_page_cell;
 
-/* Takes the cells of one bin of one thread, by status and node.  PR_LIMIT,
- * without a message: these are too many cells. */
-typedef pr_code (*conv_page_take)(void *context, uint32_t thread, uint32_t bin,
-                                  const conv_page_cell *cell, size_t n,
+/* The cells of one bin of one thread, by status and node. */
+typedef struct conv_page_bin {
+    uint32_t thread, bin;
+    uint64_t runs_before; /* of all runs that are walked */
+    const conv_page_cell *cell;
+    size_t n;
+} conv_page_bin;
+
+/* Takes a bin.  PR_LIMIT, without a message: these are too many cells. */
+typedef pr_code (*conv_page_take)(void *context, const conv_page_bin *bin,
                                   pr_err *err);
 
 typedef struct conv_page_bins {

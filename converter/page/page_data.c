@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { GZIP_LEVEL = 4, GZIP_BITS = 15 + 16, VARINT_MAX = 10 };
+enum { GZIP_LEVEL = 2, GZIP_BITS = 15 + 16, VARINT_MAX = 10 };
 
 typedef enum column {
     NODE_PARENT,
@@ -32,7 +32,7 @@ typedef struct data {
     pr_buffer json;
     pr_buffer columns[N_COLUMNS];
     uint64_t *bins_of; /* [thread] bins with cells */
-    uint64_t n_cells, most_cells;
+    uint64_t n_runs, n_cells, most_cells;
     uint32_t thread, bin, node; /* of the cell before */
     bool begun;
 } data;
@@ -86,25 +86,34 @@ put_cell(data *d, const conv_page_cell *cell)
     d->node = cell->node;
 }
 
+/* More cells than a page may have, if the runs to come are like those so far?
+ * The first eighth of them is no evidence. */
+static bool
+has_too_many(const data *d, uint64_t runs)
+{
+    return d->n_cells > d->most_cells ||
+           (double)d->n_cells * (double)d->n_runs >
+               (double)d->most_cells * ((double)runs + (double)d->n_runs / 8);
+}
+
 static pr_code
-take_bin(void *context, uint32_t thread, uint32_t bin,
-         const conv_page_cell *cell, size_t n, pr_err *err)
+take_bin(void *context, const conv_page_bin *bin, pr_err *err)
 {
     data *d = context;
     (void)err;
-    d->n_cells += n;
-    if (d->n_cells > d->most_cells)
+    if (has_too_many(d, bin->runs_before))
         return PR_LIMIT;
-    if (!d->begun || d->thread != thread)
+    d->n_cells += bin->n;
+    if (!d->begun || d->thread != bin->thread)
         d->bin = 0;
     d->begun = true;
-    put_varint(d, BIN_STEP, bin - d->bin);
-    put_varint(d, BIN_CELLS, n);
-    for (size_t i = 0; i < n; i++)
-        put_cell(d, &cell[i]);
-    d->bins_of[thread]++;
-    d->thread = thread;
-    d->bin = bin;
+    put_varint(d, BIN_STEP, bin->bin - d->bin);
+    put_varint(d, BIN_CELLS, bin->n);
+    for (size_t i = 0; i < bin->n; i++)
+        put_cell(d, &bin->cell[i]);
+    d->bins_of[bin->thread]++;
+    d->thread = bin->thread;
+    d->bin = bin->bin;
     return PR_OK;
 }
 
@@ -128,6 +137,8 @@ put_cells(data *d, pr_err *err)
     d->bins_of = calloc(d->model->n_threads + 1, sizeof *d->bins_of);
     if (!d->bins_of)
         return pr_no_memory(err);
+    for (size_t i = 0; i < d->model->n_threads; i++)
+        d->n_runs += d->model->threads[i].runs;
     d->bins = conv_page_bins_shortest(d->model);
     d->most_cells = conv_page_cells_most(d->model);
     do {

@@ -52,6 +52,7 @@ class SourceView {
     const { sources } = this.profile.facts;
     if (!sources) return "The page holds no source. pyconv --to html --source DIR puts the files below DIR into it.";
     const parts = [`The page holds ${text.number(sources.texts.length, "source file")}`];
+    if (this.page.changes) parts[0] += "; lines of the base stand where the base had them";
     if (sources.missing) parts.push(`not found: ${text.count(sources.missing)}`);
     if (sources.other) parts.push(`without all lines that ran, so of another version: ${text.count(sources.other)}`);
     if (sources.large) parts.push(`too large: ${text.count(sources.large)}`);
