@@ -147,9 +147,20 @@ class Page {
     this.timeline.draw();
     this.flames = [];
     this.table = null;
-    this.views[selection.view]();
+    if (this.isEmpty) this.showNothing();
+    else this.views[selection.view]();
     this.say();
     this.writeColours();
+  }
+
+  get isEmpty() {
+    return !this.sums.samples && !(this.other && this.other.samples);
+  }
+
+  showNothing() {
+    const recorded = this.profile.facts.sides.some((side) => side.samples);
+    this.put(text.element("p", { className: "empty",
+      textContent: recorded ? "No sample passes the filters. Escape shows all." : "The recording has no samples." }));
   }
 
   /* The colours of the boxes that are drawn, if they have names. */
@@ -172,7 +183,6 @@ class Page {
       const us = sums.withMatch(this.matches);
       parts.push(`${text.seconds(us)} s (${text.percent(us, sums.us)} %) with "${text.name(selection.search)}"`);
     }
-    if (sums.us === 0) parts.push("nothing passes the filters");
     document.getElementById("selected").textContent = parts.join("; ");
   }
 
@@ -309,7 +319,7 @@ class Page {
   export() {
     const name = this.profile.facts.sides[0].source.replace(/[^\w.-]+/g, "_");
     if (this.table) saving.save(name + ".csv", "text/csv", this.table.csv());
-    else saving.save(name + ".svg", "image/svg+xml", saving.svg(this.flames));
+    else if (this.flames.length) saving.save(name + ".svg", "image/svg+xml", saving.svg(this.flames));
   }
 }
 

@@ -6,6 +6,7 @@ import csv as csv_module
 import json
 import os
 import random
+import re
 import sqlite3
 import sys
 import xml.dom.minidom
@@ -656,9 +657,61 @@ def only_sources_below_the_folder_are_in_the_page():
 def a_profile_without_samples_is_a_page_that_says_so():
     empty = os.path.join(live.SOURCE, "spec", "vectors", "good-empty.bin")
     convert(empty)
-    words, = drive("run.html", ("open", ""), ("read", "#selected"),
-                   ("key", "2"), ("key", "3"), ("key", "4"), ("key", "5"))
+    words, said = drive("run.html", ("open", ""), ("read", "#selected"),
+                        ("read", "main"), *[("key", k) for k in "234561e"])
     expect(words.startswith("0.000 s, 0 samples selected"), "%s", words)
+    expect(said == "The recording has no samples.", "%s", said)
+
+
+@live.once
+def a_selection_without_samples_says_how_to_leave_it():
+    record("plain.py")
+    said, again, boxes = drive(
+        "run.html", ("open", "#state=exception&class=site"), ("read", "main"),
+        ("focus", "#lanes"), ("key", "Escape"), ("read", "#selected"),
+        ("value", "page.flames[0].boxes.length"))
+    expect(said == "No sample passes the filters. Escape shows all.", "%s", said)
+    expect(not again.startswith("0.000 s") and boxes > 1, "%s", again)
+
+
+def colours(css):
+    """{name: (red, green, blue)} of the names that a block sets."""
+    found = {}
+    for name, value in re.findall(r"--([a-z-]+): #([0-9a-f]{3,6})", css):
+        digits = value if len(value) == 6 else "".join(c + c for c in value)
+        found[name] = [int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+    return found
+
+
+def contrast(a, b):
+    """WCAG 2.2, 1.4.3."""
+    def luminance(colour):
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+                 for c in colour]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+BOXES_OF = ("project stdlib site frozen special other worse better new gone"
+            " same gil waiting cpu idle unknown").split()
+
+
+@live.once
+def letters_stand_out_from_what_is_below_them():
+    with open(os.path.join(live.SOURCE, "converter", "page", "page.css"),
+              encoding="utf-8") as file:
+        light, dark = file.read().split("@media (prefers-color-scheme: dark)")
+    for name, block in (("light", light), ("dark", dark.split("\n* {")[0])):
+        of = colours(block)
+        pairs = [("letters", box) for box in BOXES_OF] + [
+            (word, "back") for word in ("front", "quiet", "bad", "choice",
+                                        "mark")]
+        pairs += [("quiet", "panel"), ("front", "panel"), ("front", "heat"),
+                  ("front", "heat-total")]
+        low = [(a, b, round(contrast(of[a], of[b]), 2)) for a, b in pairs
+               if contrast(of[a], of[b]) < 4.5]
+        expect(not low, "%s: %s", name, low)
 
 
 live.run()
