@@ -4,6 +4,7 @@ const fs = require("fs");
 const puppeteer = require("puppeteer-core");
 
 const [, , file, stepsFile] = process.argv;
+const PATIENCE = 120000; // milliseconds, for a machine under load
 
 const steps = {
   open: async (page, hash) => {
@@ -32,8 +33,10 @@ const steps = {
 };
 
 (async () => {
-  const browser = await puppeteer.launch({ browser: "firefox", executablePath: "/usr/bin/firefox-esr", headless: true });
+  const browser = await puppeteer.launch({ browser: "firefox", executablePath: "/usr/bin/firefox-esr", headless: true,
+    timeout: PATIENCE });
   const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE);
   await page.setViewport({ width: 1200, height: 800 });
   const errors = [], results = [];
   page.on("pageerror", (error) => errors.push(error.message));

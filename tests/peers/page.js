@@ -6,6 +6,7 @@ const { chromium } = require("playwright-core");
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const [, , file, stepsFile] = process.argv;
+const PATIENCE = 120000; // milliseconds, for a machine under load
 
 const ready = (page) => page.waitForFunction(() => document.body.dataset.ready === "yes");
 
@@ -63,8 +64,9 @@ const steps = {
 };
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS, timeout: PATIENCE });
   const page = await browser.newPage({ viewport: { width: 1200, height: 800 } });
+  page.setDefaultTimeout(PATIENCE);
   const errors = [], requests = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
