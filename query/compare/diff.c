@@ -4,6 +4,7 @@
 #include "query/compare/diff.h"
 
 #include "query/compare/computed_rows.h"
+#include "query/compare/renames.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,15 +117,31 @@ add_interval(q_rows *rows, const conv_change *c, pr_buffer *text)
     add_text(rows, text);
 }
 
+/* The function that this one may be on the other side, by what differs. */
 static void
-add_note(q_rows *rows, const conv_change *c, pr_buffer *text)
+say_other(const q_sides *s, size_t f, size_t other, pr_buffer *text)
+{
+    pr_bytes name = q_sides_name(s, other), path = q_sides_path(s, other);
+    bool moved = name.len == q_sides_name(s, f).len &&
+                 memcmp(name.at, q_sides_name(s, f).at, name.len) == 0;
+    pr_buffer_puts(text, moved ? "moved? " : "renamed? ");
+    pr_buffer_append(text, moved ? path.at : name.at,
+                     moved ? path.len : name.len);
+}
+
+static void
+add_note(q_rows *rows, const q_contrast *contrast, unsigned measure, size_t f,
+         size_t other, pr_buffer *text)
 {
     static const char *const causes[] = {NULL, "as all functions",
                                          "only its share"};
+    const conv_change *c = &contrast->change[measure][f];
     if (causes[c->cause])
         pr_buffer_puts(text, causes[c->cause]);
     if (c->two_modes)
         pr_buffer_puts(text, text->len ? ", two modes" : "two modes");
+    if (other != SIZE_MAX)
+        say_other(&contrast->sides, f, other, text);
     add_text(rows, text);
 }
 
@@ -162,7 +179,7 @@ add_numbers(q_rows *rows, const conv_change *c)
 
 static pr_code
 add_row(q_rows *rows, const q_contrast *contrast, unsigned measure, size_t f,
-        pr_buffer *text, pr_err *err)
+        size_t other, pr_buffer *text, pr_err *err)
 {
     const conv_change *c = &contrast->change[measure][f];
     bool confirmed = contrast->head[measure].confirmed;
@@ -187,7 +204,7 @@ add_row(q_rows *rows, const q_contrast *contrast, unsigned measure, size_t f,
     else
         q_rows_text(rows, NULL, 0);
     add_numbers(rows, c);
-    add_note(rows, c, text);
+    add_note(rows, contrast, measure, f, other, text);
     add_runs(rows, contrast, measure, f, text);
     return text->failed ? pr_no_memory(err) : q_rows_end_row(rows, err);
 }
@@ -198,12 +215,16 @@ add_rows(q_rows *rows, const q_contrast *c, unsigned measure, pr_err *err)
     size_t n = c->sides.key.n;
     ranked *order = rank(c->change[measure], n);
     pr_buffer text = {0};
-    pr_code rc = order ? PR_OK : pr_no_memory(err);
+    size_t *other = calloc(n + 1, sizeof *other);
+    pr_code rc = order && other ? q_renames_find(c, measure, other, err)
+                                : pr_no_memory(err);
     for (size_t i = 0; rc == PR_OK && i < n; i++) {
-        const conv_change *change = &c->change[measure][order[i].function];
+        size_t f = order[i].function;
+        const conv_change *change = &c->change[measure][f];
         if (change->base.n > 0 || change->now.n > 0)
-            rc = add_row(rows, c, measure, order[i].function, &text, err);
+            rc = add_row(rows, c, measure, f, other[f], &text, err);
     }
+    free(other);
     pr_buffer_release(&text);
     free(order);
     return rc;

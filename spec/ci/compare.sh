@@ -22,8 +22,13 @@ cd "$1" && shift && exec "$@"
 SCRIPT
 chmod +x runs/in-folder
 
+# The words of the command as the shell of --in-turn takes them apart again.
+words=$(for word in "$base" "$@"; do
+    printf " '%s'" "$(printf '%s' "$word" | sed "s/'/'\\\\''/g")"
+done)
+
 pyrec --quiet --repeat "${RUNS:-5}" -o runs/new \
-    --in-turn "runs/base=runs/in-folder '$base' $*" \
+    --in-turn "runs/base=runs/in-folder$words" \
     -- runs/in-folder "$new" "$@"
 
 # shellcheck disable=SC2086 # RULES is a list of options

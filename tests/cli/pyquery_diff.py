@@ -166,6 +166,19 @@ def check_roots(results):
                       for n in answer["notes"]), done.stdout)
 
 
+def check_renames(results):
+    made_runs.write("before.bin", {**COUNTS, "total_price": 330, "other": 90})
+    made_runs.write("after.bin", {**COUNTS, "sum_prices": 350, "fresh": 45})
+    found = rows("after.bin", "diff before.bin as csv")
+    results.check("a function of another name and the same time is a hint",
+                  found["sum_prices"]["note"] == "renamed? total_price" and
+                  found["total_price"]["note"] == "renamed? sum_prices",
+                  found["sum_prices"])
+    results.check("a function of another name and another time is new",
+                  found["fresh"]["verdict"] == "new" and
+                  found["fresh"]["note"] == "", found["fresh"])
+
+
 def check_warnings(results):
     made_runs.write("other.bin", COUNTS, mode=1, python=(3, 12, 1),
                     host=b"elsewhere")
@@ -218,6 +231,7 @@ def main():
         check_scales(results)
         check_recordings(results)
         check_roots(results)
+        check_renames(results)
         check_warnings(results)
         check_failures(results)
     results.exit()

@@ -34,7 +34,8 @@ def pack(n):
     return items
 """
 BENCHMARK = """\
-import shop
+import shop, sys
+assert sys.argv[1:] == ["it's", "two words"]
 
 for _ in range(40):
     shop.load(60000)
@@ -54,7 +55,8 @@ def write_build(folder, turns):
 def compare(base, new, rules):
     path = os.path.dirname(live.PYREC) + ":" + os.environ["PATH"]
     return subprocess.run(
-        [SCRIPT, base, new, live.ANY_PYTHON, "benchmark.py"], text=True,
+        [SCRIPT, base, new, live.ANY_PYTHON, "benchmark.py", "it's",
+         "two words"], text=True,
         capture_output=True, timeout=8 * live.PATIENCE,
         env=dict(os.environ, PATH=path, RULES=rules))
 
