@@ -296,7 +296,8 @@ SECS ?= 60
 FUZZ_CC = clang
 fuzz: $(B)/obj/converter/page/page_assets.c ## libFuzzer on tests/fuzz/fuzz_$(T).c for $(SECS) seconds; needs clang
 	@mkdir -p $(B)/fuzzer/found-$(T)
-	$(Q)$(FUZZ_CC) $(STD) -g -O1 -fsanitize=fuzzer,address,undefined -pthread \
+	$(Q)$(FUZZ_CC) $(STD) -g -O1 -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all -pthread \
 	    tests/fuzz/fuzz_$(T).c $(PROG_SRC) $(LIB_SRC) $< $(LIBS) \
 	    -o $(B)/fuzzer/fuzz_$(T)
 	$(B)/fuzzer/fuzz_$(T) -max_total_time=$(SECS) -rss_limit_mb=2048 \

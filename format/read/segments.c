@@ -305,13 +305,20 @@ is_plain(const pf_reader *r, bool *ret, pr_err *err)
 {
     uint64_t tables = r->header.string_table, end = 0;
     pf_frame_state state;
+    pf_footer footer;
+    pr_err why = PR_ERR_INIT;
     *ret = false;
     if (tables < PF_HEADER_SIZE || tables > r->header.frame_table ||
         r->header.frame_table > r->in.size || r->header.version != PF_VERSION ||
         r->index_known)
         return PR_OK;
     pr_code code =
-        pf_zstd_frame(&r->in, PF_HEADER_SIZE, r->in.size, &state, &end, err);
+        pf_footer_read(&r->in, r->in.size, r->swapped, &footer, &why);
+    if (pf_is_hard(code))
+        return pf_fail_as(err, &why, PR_NO_OFFSET);
+    if (code != PR_OK || footer.file_size != r->in.size)
+        return PR_OK;
+    code = pf_zstd_frame(&r->in, PF_HEADER_SIZE, r->in.size, &state, &end, err);
     if (code != PR_OK)
         return code;
     *ret = r->header.compression == 0

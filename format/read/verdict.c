@@ -12,6 +12,36 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* ---- the index ---- */
+
+static bool
+is_of_row(const pf_segment *s, const pf_index_row *row)
+{
+    return s->data_size == row->data_size &&
+           s->checkpoint_size == row->checkpoint_size &&
+           s->samples == row->samples && s->first_us == row->first_us &&
+           s->last_us == row->last_us;
+}
+
+/* Each segment is in the index, as its checkpoint describes it.  An index that
+ * has none of them is that of another file, whose tables name other frames. */
+static void
+check_rows(pf_reader *r)
+{
+    size_t same = 0;
+    for (size_t i = 0; r->index_known && i < r->n_segments; i++) {
+        const pf_segment *s = &r->segment[i];
+        if (s->number < r->index.n && is_of_row(s, &r->index.row[s->number]))
+            same++;
+        else
+            pf_fault_add(r, PR_DAMAGED, r->index.at,
+                         "index and checkpoint %" PRIu32 " do not agree",
+                         s->number);
+    }
+    if (same == 0)
+        r->index_known = false;
+}
+
 /* ---- the header ---- */
 
 /* Bytes that are the same in a finished file and one that is not. */
@@ -150,30 +180,6 @@ note_tail(pf_reader *r, const tail *t, pr_err *err)
 }
 
 /* ---- the parts after the segments of a finished file ---- */
-
-static bool
-is_of_row(const pf_segment *s, const pf_index_row *row)
-{
-    return s->data_size == row->data_size &&
-           s->checkpoint_size == row->checkpoint_size &&
-           s->samples == row->samples && s->first_us == row->first_us &&
-           s->last_us == row->last_us;
-}
-
-/* Each segment is in the index, as its checkpoint describes it. */
-static void
-check_rows(pf_reader *r)
-{
-    for (size_t i = 0; i < r->n_segments; i++) {
-        const pf_segment *s = &r->segment[i];
-        if (s->number < r->index.n && is_of_row(s, &r->index.row[s->number]))
-            continue;
-        pf_fault_add(r, PR_DAMAGED, r->index.at,
-                     "index and checkpoint %" PRIu32 " do not agree",
-                     s->number);
-        return;
-    }
-}
 
 /* Statistics and footer of the size that the index's checksum fits. */
 static pr_code
@@ -346,7 +352,6 @@ judge_finished(pf_reader *r, const pf_layout *layout, const tail *t,
         code = check_ending(r, layout, &end, err);
     if (code == PR_OK)
         code = check_tables(r, end, err);
-    check_rows(r);
     check_totals(r, t);
     return code;
 }
@@ -438,6 +443,7 @@ pf_judge(pf_reader *r, const pf_layout *layout, pr_err *err)
     pr_code code = check_segments(r, &t, err);
     if (code != PR_OK)
         return code;
+    check_rows(r);
     settle_header(r, layout->header);
     r->info.newer_rewriter |= r->index_known && r->index.newer_rewriter;
     r->expected_samples = expected_samples(r, layout->end, t.so_far);

@@ -665,6 +665,10 @@ class Decoder:
         if not 64 <= header.strings <= header.frames <= len(self.data) or \
                 header.version != 1 or self.index:
             return False
+        size = len(self.data)
+        if size < 96 or size != struct.unpack_from(
+                self.order + "Q", self.data, size - 24)[0]:
+            return False
         try:
             end, _ = zstd_frame(self.data, 64)
             return header.compression != 0 and end == header.strings
@@ -798,6 +802,8 @@ class Decoder:
 
     def judge(self):
         last = self.check_segments()
+        if self.index:
+            self.check_rows()
         self.settle_header()
         index = self.index
         expected = None
@@ -815,16 +821,19 @@ class Decoder:
             self.gaps.append((last, last, expected - self.so_far, True))
         if index:
             self.judge_finished()
-            self.check_rows()
 
     def check_rows(self):
-        rows = self.index.rows
+        rows, same = self.index.rows, 0
         for s in self.segments:
             checkpoint = s.checkpoint
             if s.number >= len(rows) or rows[s.number] != (
                     checkpoint.data_len, checkpoint.end - checkpoint.at,
                     s.first, s.last, s.samples):
                 self.note(Damaged("index and checkpoint differ"))
+            else:
+                same += 1
+        if not same:
+            self.index = None
 
     def check_segments(self):
         number = so_far = last = 0

@@ -214,6 +214,10 @@ def by_meaning(sample):
     return sample[:3]
 
 
+def lost_frames(sample):
+    return sum(place[:2] == LOST_PLACE for place in sample[3])
+
+
 def compare(profile, parts, complete):
     """The first sample that differs, or None."""
     want = [s for p in parts for s in p.samples]
@@ -225,10 +229,14 @@ def compare(profile, parts, complete):
         have = [((0, 0), *s[1:]) for s in have]
     if len(have) != len(want):
         return f"{len(have)} samples, and {len(want)} stand in the file"
-    for x, y in zip(sorted(have, key=by_meaning),
-                    sorted(want, key=by_meaning)):
-        if not same_sample(x, y, complete):
-            return f"{str(x)[:150]}, and {str(y)[:150]} stands in the file"
+    left = collections.defaultdict(list)
+    for sample in want:
+        left[by_meaning(sample)].append(sample)
+    for x in sorted(have, key=lost_frames):
+        same = [y for y in left[by_meaning(x)] if same_sample(x, y, complete)]
+        if not same:
+            return f"{str(x)[:300]} does not stand in the file"
+        left[by_meaning(x)].remove(same[0])
     return None
 
 
