@@ -83,9 +83,8 @@ static pr_code
 release(archive *a, int64_t profile, pr_err *err)
 {
     bool gone = false;
-    pr_code rc = profile
-                     ? conv_records_release(a->database, profile, &gone, err)
-                     : PR_OK;
+    pr_code rc =
+        profile ? conv_records_release(&a->tables, profile, &gone, err) : PR_OK;
     a->gone |= gone;
     return rc;
 }
@@ -241,7 +240,7 @@ run_batch(archive *a, pr_err *err)
     if (rc == PR_OK)
         rc = change_files(a, err);
     if (rc == PR_OK && a->gone)
-        rc = conv_records_prune(a->database, err);
+        rc = conv_records_prune(&a->tables, err);
     pr_code ended =
         conv_tables_end(&a->tables, rc == PR_OK, rc == PR_OK ? err : NULL);
     return rc == PR_OK ? ended : rc;

@@ -33,6 +33,7 @@ static const struct kind {
     {"event", offsetof(conv_tables, event)},
     {"task", offsetof(conv_tables, task)},
     {"loss", offsetof(conv_tables, loss)},
+    {"tree_total", offsetof(conv_tables, tree)},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -263,25 +264,33 @@ name_by_other(sqlite3 *database, int64_t profile, bool *ret, pr_err *err)
 }
 
 pr_code
-conv_records_release(sqlite3 *database, int64_t profile, bool *ret_gone,
+conv_records_release(conv_tables *tables, int64_t profile, bool *ret_gone,
                      pr_err *err)
 {
     bool named = false;
-    pr_code rc = name_by_other(database, profile, &named, err);
+    pr_code rc = name_by_other(tables->database, profile, &named, err);
     if (rc == PR_OK && !named)
-        rc = delete_rows(database, profile, err);
+        rc = conv_function_sums_remove(tables->database, &tables->function_sums,
+                                       profile, err);
+    if (rc == PR_OK && !named)
+        rc = delete_rows(tables->database, profile, err);
     if (rc == PR_OK)
         *ret_gone = !named;
     return rc;
 }
 
 pr_code
-conv_records_prune(sqlite3 *database, pr_err *err)
+conv_records_prune(conv_tables *tables, pr_err *err)
 {
+    pr_code rc =
+        conv_function_sums_put(tables->database, &tables->function_sums, err);
+    if (rc != PR_OK)
+        return rc;
     return execute(
-        database,
-        "DELETE FROM frame WHERE id NOT IN (SELECT frame_id FROM node);"
-        "DELETE FROM function WHERE id NOT IN (SELECT function_id FROM node);"
+        tables->database,
+        "DELETE FROM function WHERE id NOT IN (SELECT function_id FROM"
+        " function_sum);"
+        "DELETE FROM frame WHERE function_id NOT IN (SELECT id FROM function);"
         "DELETE FROM file WHERE id NOT IN (SELECT file_id FROM function)",
         err);
 }

@@ -32,11 +32,12 @@ pr_code conv_records_own(int64_t profile, const conv_tables *before,
 
 /* No file is this profile any more: its rows go.  If another file is the same
  * one, it stays under that file's name. */
-pr_code conv_records_release(struct sqlite3 *database, int64_t profile,
+pr_code conv_records_release(conv_tables *tables, int64_t profile,
                              bool *ret_gone, pr_err *err);
 
-/* Names that no profile uses go. */
-pr_code conv_records_prune(struct sqlite3 *database, pr_err *err);
+/* Functions and files that no profile has samples of go.  The last act of a
+ * transaction. */
+pr_code conv_records_prune(conv_tables *tables, pr_err *err);
 
 /* How many files have a problem, and the first one of them: its code and
  * sentence in *problem.  *ret_profiles: how many profiles there are. */

@@ -67,6 +67,52 @@ conv_function_sums_load(sqlite3 *database, conv_function_sums *sums,
     return rc;
 }
 
+/* Off sums that do not hold as much, which a damaged database may have, 0 is
+ * left. */
+static void
+take_off(conv_amount *from, const conv_amount *what)
+{
+    from->n -= what->n < from->n ? what->n : from->n;
+    from->us -= what->us < from->us ? what->us : from->us;
+    from->ran_n -= what->ran_n < from->ran_n ? what->ran_n : from->ran_n;
+    from->ran_us -= what->ran_us < from->ran_us ? what->ran_us : from->ran_us;
+}
+
+static void
+remove_row(conv_function_sums *sums, sqlite3_stmt *stmt)
+{
+    int64_t id = sqlite3_column_int64(stmt, 0);
+    const conv_sums row = {column_amount(stmt, 1), column_amount(stmt, 5)};
+    const uint32_t function = (uint32_t)id;
+    uint32_t at = pr_set_find(&sums->ids, &function);
+    if (at == PR_TABLE_NONE)
+        return;
+    take_off(&sums->sums[at].self, &row.self);
+    take_off(&sums->sums[at].total, &row.total);
+    sums->changed = true;
+}
+
+pr_code
+conv_function_sums_remove(sqlite3 *database, conv_function_sums *sums,
+                          int64_t profile, pr_err *err)
+{
+    sqlite3_stmt *stmt;
+    if (sqlite3_prepare_v2(database,
+                           "SELECT function_id, self_n, self_us, self_ran_n,"
+                           " self_ran_us, total_n, total_us, total_ran_n,"
+                           " total_ran_us FROM main.function_total"
+                           " WHERE profile_id = ?",
+                           -1, &stmt, NULL) != SQLITE_OK)
+        return conv_sqlite_fail(database, err);
+    sqlite3_bind_int64(stmt, 1, profile);
+    int step;
+    while ((step = sqlite3_step(stmt)) == SQLITE_ROW)
+        remove_row(sums, stmt);
+    pr_code rc = step == SQLITE_DONE ? PR_OK : conv_sqlite_fail(database, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
 pr_code
 conv_function_sums_put(sqlite3 *database, const conv_function_sums *sums,
                        pr_err *err)
@@ -74,10 +120,14 @@ conv_function_sums_put(sqlite3 *database, const conv_function_sums *sums,
     conv_row row;
     if (!sums->changed)
         return PR_OK;
-    pr_code rc =
-        conv_row_open_or_replace(&row, database, "function_sum", 9, err);
+    if (sqlite3_exec(database, "DELETE FROM main.function_sum", NULL, NULL,
+                     NULL) != SQLITE_OK)
+        return conv_sqlite_fail(database, err);
+    pr_code rc = conv_row_open(&row, database, "function_sum", 9, err);
     const uint32_t *ids = sums->ids.item;
     for (size_t i = 0; i < sums->ids.n && rc == PR_OK; i++) {
+        if (sums->sums[i].total.n == 0)
+            continue;
         conv_row_integer(&row, ids[i]);
         conv_sums_put(&row, &sums->sums[i]);
         rc = conv_row_put(&row, err);

@@ -23,7 +23,11 @@ pr_code conv_function_sums_load(struct sqlite3 *database,
                                 conv_function_sums *sums, pr_err *err);
 pr_code conv_function_sums_add(conv_function_sums *sums, uint32_t function,
                                const conv_sums *more, pr_err *err);
-/* Write all rows, if any was added to. */
+/* Take the totals of a profile, which are in the database, off the sums. */
+pr_code conv_function_sums_remove(struct sqlite3 *database,
+                                  conv_function_sums *sums, int64_t profile,
+                                  pr_err *err);
+/* Write the rows of all functions that have samples, if any has changed. */
 pr_code conv_function_sums_put(struct sqlite3 *database,
                                const conv_function_sums *sums, pr_err *err);
 void conv_function_sums_release(conv_function_sums *sums);
