@@ -190,19 +190,34 @@ wait_for(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* A signal that comes meanwhile waits until the parent knows whom to pass it on
+ * to, and the child's session has its descriptor for it. */
+static void
+hold_signals(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(how, &set, NULL);
+}
+
 static int
 run_one(repeat *r, turn *t)
 {
     fflush(NULL);
+    hold_signals(SIG_BLOCK);
     pid_t pid = fork();
     if (pid == 0) {
         int status = record(r, t);
         fflush(NULL);
         _exit(status);
     }
+    running = (sig_atomic_t)(pid > 0 ? pid : 0);
+    hold_signals(SIG_UNBLOCK);
     if (pid < 0)
         return EXIT_OWN_FAILURE;
-    running = (sig_atomic_t)pid;
     int status = wait_for(pid);
     running = 0;
     t->next++;
