@@ -75,7 +75,7 @@ const heading = {
     const whole = facts.sides.reduce((sum, side) => sum + side.weight_us, 0);
     const parts = [`Time in bins of ${text.count(facts.bin_us / 1000)} ms`];
     if (facts.left_out)
-      parts.push(`${text.percent(facts.left_out_us, whole)} % of the time, in ${text.count(facts.left_out)} light stacks, is drawn without the frames between`);
+      parts.push(`${text.percent(facts.left_out_us, whole)} % of the time, in ${text.count(facts.left_out)} light stacks, is drawn without the frames between, as callers and callees, too`);
     else
       parts.push("every stack is drawn");
     if (threads.length > 1) parts.push("times of several threads add up");
