@@ -35,6 +35,12 @@ typedef struct node {
     uint32_t parent, frame;
 } node;
 
+/* Facts about a node. */
+typedef struct node_facts {
+    uint32_t depth;
+    uint32_t recent; /* the child that was asked for last; 0: none */
+} node_facts;
+
 typedef struct thread_key {
     uint64_t pid, tid;
     uint64_t interp;
@@ -59,10 +65,10 @@ struct conv_stacks {
     uint64_t n, us; /* of all entries */
     uint64_t samples, length_us;
     pr_strings strings;
-    pr_set frames;   /* pr_frame without padding: place_key */
-    pr_set nodes;    /* node; id 0 is the empty stack */
-    uint32_t *depth; /* [nodes.n] */
-    size_t cap_depth;
+    pr_set frames;       /* pr_frame without padding: place_key */
+    pr_set nodes;        /* node; id 0 is the empty stack */
+    node_facts *of_node; /* [nodes.n] */
+    size_t cap_of_node;
     pr_set thread_keys;
     thread *threads; /* [thread_keys.n] */
     size_t cap_threads;
@@ -101,13 +107,14 @@ conv_stacks_new(const char *kind, uint64_t file_bytes, conv_stacks **ret,
     pr_code rc = pr_strings_add(&s->strings, "", 0, &id, err);
     if (rc == PR_OK)
         rc = pr_set_add(&s->nodes, &root, &id, err);
-    if (rc == PR_OK && !pr_grow(&s->depth, &s->cap_depth, 1, sizeof *s->depth))
+    if (rc == PR_OK &&
+        !pr_grow(&s->of_node, &s->cap_of_node, 1, sizeof *s->of_node))
         rc = pr_no_memory(err);
     if (rc != PR_OK) {
         conv_stacks_free(s);
         return rc;
     }
-    s->depth[0] = 0;
+    s->of_node[0] = (node_facts){.depth = 0};
     *ret = s;
     return PR_OK;
 }
@@ -124,7 +131,7 @@ conv_stacks_free(conv_stacks *s)
     free(s->metas);
     free(s->threads);
     free(s->processes);
-    free(s->depth);
+    free(s->of_node);
     pr_strings_release(&s->strings);
     pr_set_release(&s->frames);
     pr_set_release(&s->nodes);
@@ -225,32 +232,45 @@ conv_stacks_thread(conv_stacks *s, const conv_owner *owner, uint32_t *ret,
 
 /* ---- stacks ---- */
 
-pr_code
-conv_stacks_child(conv_stacks *s, uint32_t parent, uint32_t frame,
-                  uint32_t *ret, pr_err *err)
-{
-    const node key = {parent, frame};
-    size_t before = s->nodes.n;
-    if (s->frames_left-- == 0) {
-        s->frames_left = 0;
-        return PR_FAIL(err, PR_LIMIT,
-                       "the stacks have more than %d frames for each byte of "
-                       "the file",
-                       FRAMES_A_BYTE);
-    }
-    pr_code rc = pr_set_add(&s->nodes, &key, ret, err);
-    if (rc != PR_OK || s->nodes.n == before)
-        return rc;
-    if (!pr_grow(&s->depth, &s->cap_depth, s->nodes.n, sizeof *s->depth))
-        return pr_no_memory(err);
-    s->depth[*ret] = s->depth[parent] + 1;
-    return PR_OK;
-}
-
 static const node *
 node_of(const conv_stacks *s, uint32_t id)
 {
     return (const node *)s->nodes.item + id;
+}
+
+static pr_code
+find_child(conv_stacks *s, node key, uint32_t *ret, pr_err *err)
+{
+    size_t before = s->nodes.n;
+    pr_code rc = pr_set_add(&s->nodes, &key, ret, err);
+    if (rc != PR_OK || s->nodes.n == before)
+        return rc;
+    if (!pr_grow(&s->of_node, &s->cap_of_node, s->nodes.n, sizeof *s->of_node))
+        return pr_no_memory(err);
+    s->of_node[*ret] = (node_facts){.depth = s->of_node[key.parent].depth + 1};
+    return PR_OK;
+}
+
+/* A stack mostly begins like the one before it. */
+pr_code
+conv_stacks_child(conv_stacks *s, uint32_t parent, uint32_t frame,
+                  uint32_t *ret, pr_err *err)
+{
+    uint32_t recent = s->of_node[parent].recent;
+    if (s->frames_left == 0)
+        return PR_FAIL(err, PR_LIMIT,
+                       "the stacks have more than %d frames for each byte of "
+                       "the file",
+                       FRAMES_A_BYTE);
+    s->frames_left--;
+    if (recent && node_of(s, recent)->frame == frame) {
+        *ret = recent;
+        return PR_OK;
+    }
+    pr_code rc = find_child(s, (node){parent, frame}, ret, err);
+    if (rc == PR_OK)
+        s->of_node[parent].recent = *ret;
+    return rc;
 }
 
 uint32_t
@@ -621,15 +641,15 @@ step_to(replay *r, uint32_t to, uint32_t *ret_keep, pr_err *err)
     uint32_t from = r->shown;
     pr_code rc = PR_OK;
     r->push.n = 0;
-    while (s->depth[from] > s->depth[to])
+    while (s->of_node[from].depth > s->of_node[to].depth)
         from = node_of(s, from)->parent;
     while (rc == PR_OK && from != to) {
-        if (s->depth[to] == s->depth[from])
+        if (s->of_node[to].depth == s->of_node[from].depth)
             from = node_of(s, from)->parent;
         rc = pr_list_add(&r->push, node_of(s, to)->frame, err);
         to = node_of(s, to)->parent;
     }
-    *ret_keep = s->depth[to];
+    *ret_keep = s->of_node[to].depth;
     return rc;
 }
 
