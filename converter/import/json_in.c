@@ -230,12 +230,19 @@ conv_json_in_number(conv_json_in *in, double *ret)
     return true;
 }
 
-/* A number, true, false or null. */
+/* Does the byte end a number, true, false or null? */
+static bool
+ends_word(uint8_t c)
+{
+    return c == ',' || c == ']' || c == '}' || c <= ' ' || c == ':' ||
+           c == '"' || c == '[' || c == '{';
+}
+
 static bool
 skip_word(conv_json_in *in)
 {
     const uint8_t *from = in->at;
-    while (in->at < in->end && *in->at && !strchr(" \t\r\n,:[]{}\"", *in->at))
+    while (in->at < in->end && !ends_word(*in->at))
         in->at++;
     return in->at > from ? true : fail(in, "a value is missing");
 }
