@@ -361,6 +361,17 @@ fit(grid *g)
     }
 }
 
+/* Texts of the program's own are whole if their column alone has no room. */
+static void
+take_room(grid *g, bool is_text)
+{
+    g->wraps = is_text && g->look->width && g->n_columns > 0;
+    choose_by_width(g);
+    g->wraps = g->wraps && sum_least_widths(g) <= g->look->width;
+    if (!g->wraps)
+        fit(g);
+}
+
 /* ---- lines ---- */
 
 static void
@@ -701,13 +712,8 @@ q_render_table(q_result *result, const q_look *look, FILE *out, pr_err *err)
         bool timeline = q_columns_find(result, "ran_s") < g.n_source &&
                         q_columns_find(result, "time_s") < g.n_source;
         measure(&g);
-        if (q_result_title(result)[0])
-            choose_by_width(&g);
-        if (basis_of_rows(result))
-            fit(&g);
-        else /* texts of the program's own are whole */
-            g.wraps =
-                q_result_title(result)[0] && look->width && g.n_columns > 0;
+        if (q_result_title(result)[0]) /* SQL is shown as it is */
+            take_room(&g, !basis_of_rows(result));
         if (timeline)
             write_sparkline(&g, out);
         write_table(&g, timeline, out);

@@ -25,9 +25,10 @@ def result(good, name, detail=""):
         print(detail)
 
 
-def ask(*arguments):
+def ask(*arguments, width=80):
     return subprocess.run([PYQUERY, *arguments], capture_output=True,
-                          text=True, check=False)
+                          text=True, check=False,
+                          env=dict(os.environ, COLUMNS=str(width)))
 
 
 def examples_of_spec():
@@ -88,8 +89,12 @@ def main():
         done = ask(profile, "help", verb)
         result(done.returncode == 0 and example in done.stdout,
                "help %s" % verb, done.stderr)
-    for line in ask(profile, "top", "30").stdout.splitlines():
-        result(len(line) <= 80, "a line of a table fits 80 columns", line)
+    for width in 40, 80, 200:
+        for question in ("top 30", "top per thread", "help", "explain top",
+                         *spec.values()):
+            answer = ask(profile, *question.split(), width=width).stdout
+            wide = [line for line in answer.splitlines() if len(line) > width]
+            result(not wide, "%s fits %d columns" % (question, width), wide)
     overview = ask(profile)
     result(overview.returncode == 0 and "trust" in overview.stdout and
            "Ask next:\n" in overview.stdout,

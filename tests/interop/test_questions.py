@@ -9,6 +9,8 @@ going through the samples one after the other.
 """
 
 import collections
+import fractions
+import itertools
 import json
 import os
 import random
@@ -24,26 +26,43 @@ PYQUERY = os.path.join(os.environ["BIN"], "pyquery")
 FILES = ("/srv/app/shop.py", "/srv/app/cart/shop.py",
          "/usr/lib/python3.15/json/decoder.py",
          "/x/site-packages/web/core.py")
-CLASSES = dict(zip(FILES, ("project", "project", "stdlib", "site")))
+TASK_FILE = "<task>"
+CLASSES = dict(zip((*FILES, TASK_FILE),
+                   ("project", "project", "stdlib", "site", "special")))
+MODULES = dict(zip((*FILES, TASK_FILE),
+                   ("shop", "shop", "json.decoder", "web.core", TASK_FILE)))
 FUNCTIONS = [(FILES[i % 4], "f%d" % i, 10 * i + 1) for i in range(9)]
-QUESTIONS = 8  # of each database
+TASKS = [(TASK_FILE, "Task-%d" % i, None) for i in range(2)]
+OPCODES = (None, 5, 7, 9)  # of frames, by turns
+QUESTIONS = 12  # of each database
 
 Sample = collections.namedtuple("Sample", "profile thread stack status weight"
                                 " time")
 
 
+def frame(i):
+    """(function, file, line, opcode): two lines of each function."""
+    file, name, first = (FUNCTIONS + TASKS)[i // 2]
+    return (name, file, first + 3 * (i % 2), OPCODES[i % len(OPCODES)]) \
+        if first else (name, file, None, None)
+
+
 def make(rnd, number):
-    maker = Maker(rnd, names=[name.encode() for f in FUNCTIONS
+    maker = Maker(rnd, names=[name.encode() for f in FUNCTIONS + TASKS
                               for name in f[:2]], frames=0, start=1000)
     profile = maker.profile
     profile.start["interval_us"] = 1000
     profile.meta = {b"pid": b"%d" % (100 + number),
                     b"host": b"box%d" % number,
                     b"label.part": b"%d" % (number % 2)}
-    for i, (_, _, first) in enumerate(FUNCTIONS):
-        for line in (first, first + 3):
-            profile.frames.append((2 * i, 2 * i + 1, line, line, -1, -1,
-                                   first, 255))
+    for i in range(2 * len(FUNCTIONS + TASKS)):
+        _, _, line, opcode = frame(i)
+        file = i - i % 2
+        if line is None:
+            profile.frames.append((file, file + 1, -1, -1, -1, -1, 0, 255))
+        else:
+            profile.frames.append((file, file + 1, line, line, -1, -1,
+                                   line - 3 * (i % 2), opcode or 255))
     for tid in range(1, rnd.randrange(2, 5)):
         maker.thread((tid, 0), rnd.randrange(1, 60), depth=8,
                      statuses=(0, 1, 2, 3, 8, 16, 32, 35),
@@ -57,9 +76,7 @@ def samples_of(number, profile):
         flat = [(stack, *s) for stack, run in thread.runs for s in run]
         ends = [f[1] for f in flat[1:]] + [flat[-1][1] + 1000 if flat else 0]
         for (stack, time, status), end in zip(flat, ends):
-            frames = tuple(
-                (FUNCTIONS[i // 2][1], FUNCTIONS[i // 2][0],
-                 FUNCTIONS[i // 2][2] + 3 * (i % 2)) for i in reversed(stack))
+            frames = tuple(frame(i) for i in reversed(stack))
             yield Sample(number, (number, key[0], thread.name.decode()),
                          frames, status, min(end - time, 2000), time)
 
@@ -163,17 +180,21 @@ def same_ran(row, c, all_n):
                for side, amounts in (("self", c.self), ("total", c.total)))
 
 
+# verb: the key of a frame, the columns that hold it, the keys that have a row
 UNITS = {
-    "top 1000": (lambda x: (x[0], x[1]), ("function", "file")),
-    "lines 1000": (lambda x: (x[0], x[1], x[2]), ("function", "file", "line")),
-    "files 1000": (lambda x: (x[1],), ("file",)),
-    "top 1000 per class": (lambda x: (CLASSES[x[1]],), ("class",)),
+    "top 1000": (lambda x: (x[0], x[1]), ("function", "file"),
+                 lambda k: k[1] != TASK_FILE),
+    "lines 1000": (lambda x: (x[0], x[1], x[2]), ("function", "file", "line"),
+                   lambda k: k[1] != TASK_FILE),
+    "files 1000": (lambda x: (x[1],), ("file",), None),
+    "modules 1000": (lambda x: (MODULES[x[1]],), ("module",), None),
+    "top 1000 per class": (lambda x: (CLASSES[x[1]],), ("class",), None),
 }
 
 
 def check_units(database, rnd, samples, words, keep, shown):
     verb = rnd.choice(sorted(UNITS))
-    key, columns = UNITS[verb]
+    key, columns, has_row = UNITS[verb]
     chosen = [s for s in samples if keep(s)]
     want = count(chosen, lambda s: [key(x) for x in s.stack if shown(x)])
     rows, why = ask(database, [verb, *words])
@@ -181,7 +202,7 @@ def check_units(database, rnd, samples, words, keep, shown):
         return why
     got = {tuple(r[c] for c in columns): r for r in rows}
     if len(got) != len(rows) or got.keys() != {
-            k for k, c in want.items() if c.total[0]}:
+            k for k in want if not has_row or has_row(k)}:
         return "other rows: %r" % (set(got) ^ set(want),)
     for k, row in got.items():
         if not same_amounts(row, want[k], len(chosen)) or \
@@ -204,13 +225,8 @@ def check_parts(database, rnd, samples, words, keep, shown):
         for k, c in count(mine, lambda s: [x[:2] for x in s.stack
                                            if shown(x)]).items():
             want[(p, *k)] = c, mine
+    want = {k: v for k, v in want.items() if k[2] != TASK_FILE}
     got = {(r[column], r["function"], r["file"]): r for r in rows}
-    if part == "per label part" and got.keys() == want.keys():
-        # percentages are of all samples of the label's profiles
-        return None if all(
-            got[k]["self_samples"] == c.self[0] and
-            got[k]["total_samples"] == c.total[0]
-            for k, (c, _) in want.items()) else "other amounts"
     if got.keys() != want.keys():
         return "other rows: %r" % (set(got) ^ set(want),)
     for k, (c, mine) in want.items():
@@ -300,8 +316,12 @@ def check_trees(database, rnd, samples, words, keep, shown):
         "%r" % (set(got.items()) ^ {(k, tuple(v)) for k, v in want.items()},)
 
 
+def without_views(words):
+    return [w for w in words if not w.startswith(("hide", "only", "without"))]
+
+
 def check_threads(database, rnd, samples, words, keep, shown):
-    words = [w for w in words if not w.startswith(("hide", "only", "without"))]
+    words = without_views(words)
     want = collections.Counter(s.thread for s in samples if keep(s))
     ran = collections.Counter(s.thread for s in samples
                               if keep(s) and s.status & 3)
@@ -316,8 +336,158 @@ def check_threads(database, rnd, samples, words, keep, shown):
     return None if good else "%r, not %r" % (got, want)
 
 
+def check_tasks(database, rnd, samples, words, keep, shown):
+    chosen = [s for s in samples if keep(s)]
+    want = count(chosen, lambda s: [x[0] for x in s.stack
+                                    if x[1] == TASK_FILE])
+    rows, why = ask(database, ["tasks 1000", *without_views(words)])
+    if rows is None:
+        return why
+    got = {r["task"]: r for r in rows}
+    if got.keys() != want.keys():
+        return "other rows: %r" % (set(got) ^ set(want),)
+    for k, row in got.items():
+        if not same_amounts(row, want[k], len(chosen)):
+            return "%r: %r, not %r %r" % (k, row, want[k].self, want[k].total)
+    return None
+
+
+def check_opcodes(database, rnd, samples, words, keep, shown):
+    """By their amounts; which version has which name is another test's."""
+    chosen = [s for s in samples if keep(s)]
+    want = count(chosen, lambda s: [x[3] for x in s.stack])
+    want.pop(None, None)
+    rows, why = ask(database, ["opcodes 1000", *without_views(words)])
+    if rows is None:
+        return why
+    got = sorted((r["self_samples"], r["total_samples"],
+                  round(r["total_s"] * 1e6)) for r in rows)
+    good = sorted((c.self[0], c.total[0], c.total[1]) for c in want.values())
+    return None if got == good else "%r, not %r" % (got, good)
+
+
+# ---- time ----
+
+def runs_of(samples):
+    """Consecutive samples of a thread with one stack and state."""
+    for _, of_thread in itertools.groupby(samples, lambda s: s.thread):
+        for _, run in itertools.groupby(of_thread,
+                                        lambda s: (s.stack, s.status)):
+            yield list(run)
+
+
+def in_buckets(samples, width):
+    """(bucket, sample with its weight there): a run's samples are evenly
+    spaced, and share its weight evenly."""
+    for run in runs_of(samples):
+        n, first, last = len(run), run[0].time, run[-1].time
+        weight = sum(s.weight for s in run)
+        step = fractions.Fraction(last - first, n - 1) if n > 1 else 0
+        for i, s in enumerate(run):
+            mine = weight * (i + 1) // n - weight * i // n
+            yield (first + i * step) // width, s._replace(weight=mine)
+
+
+def ran_of(bucket):
+    return sum(s.status & 3 != 0 for s in bucket)
+
+
+def by_bucket(samples, keep, width):
+    buckets = collections.defaultdict(list)
+    for number, s in in_buckets(samples, width):
+        if keep(s):
+            buckets[number].append(s)
+    return buckets
+
+
+def check_timeline(database, rnd, samples, words, keep, shown):
+    width = rnd.choice((1000, 3000, 10000))
+    buckets = by_bucket(samples, keep, width)
+    rows, why = ask(database, ["timeline per %dus" % width,
+                               *without_views(words)])
+    if rows is None:
+        return why
+    got = {round(r["time_s"] * 1e6) // width:
+           (r["samples"], round((r["seconds"] or 0) * 1e6),
+            round((r["ran_s"] or 0) * 1e6)) for r in rows}
+    want = {b: (0, 0, 0) for b in range(min(buckets), max(buckets) + 1)} \
+        if buckets else {}
+    for b, bucket in buckets.items():
+        want[b] = (len(bucket), sum(s.weight for s in bucket),
+                   sum(s.weight for s in bucket if s.status & 3))
+    return None if got == want else "%r" % (set(got.items()) ^
+                                            set(want.items()),)
+
+
+def check_hottest(database, rnd, samples, words, keep, shown):
+    width = rnd.choice((3000, 10000))
+    buckets = by_bucket(samples, keep, width)
+    order = sorted(buckets, key=lambda b: (-ran_of(buckets[b]), b))[:5]
+    rows, why = ask(database, ["hottest 5 per %dus" % width, *words])
+    if rows is None:
+        return why
+    got = [(round(r["time_s"] * 1e6) // width, r["samples"],
+            round((r["function_s"] or 0) * 1e6)) for r in rows]
+    want = []
+    for b in order:
+        of = count(buckets[b], lambda s: [x[:2] for x in s.stack if shown(x)])
+        best = [c.self for k, c in of.items()
+                if k[1] != TASK_FILE and c.self[0]]
+        best = max(best, key=lambda c: (c[2], c[0]), default=[0] * 4)
+        times = {c.self[3] for k, c in of.items() if k[1] != TASK_FILE and
+                 (c.self[2], c.self[0]) == (best[2], best[0])} or {0}
+        want.append((b, len(buckets[b]), times))
+    good = len(got) == len(want) and all(
+        g[:2] == w[:2] and g[2] in w[2] for g, w in zip(got, want))
+    return None if good else "%r, not %r" % (got, want)
+
+
+def check_per_time(database, rnd, samples, words, keep, shown):
+    width = rnd.choice((3000, 10000))
+    buckets = by_bucket(samples, keep, width)
+    rows, why = ask(database, ["top 1000 per %dus" % width, *words])
+    if rows is None:
+        return why
+    want = {}
+    for b, bucket in buckets.items():
+        for k, c in count(bucket, lambda s: [x[:2] for x in s.stack
+                                             if shown(x)]).items():
+            if k[1] != TASK_FILE:
+                want[(b, *k)] = c, bucket
+    got = {(round(r["time_s"] * 1e6) // width, r["function"], r["file"]): r
+           for r in rows}
+    if got.keys() != want.keys():
+        return "other rows: %r" % (set(got) ^ set(want),)
+    for k, (c, bucket) in want.items():
+        if not same_amounts(got[k], c, len(bucket)):
+            return "%r: %r, not %r %r" % (k, got[k], c.self, c.total)
+    return None
+
+
+def check_range(database, rnd, samples, words, keep, shown):
+    """A range of time is a bucket of its own."""
+    begin = 1000 * rnd.randrange(20)
+    width = 1000 * rnd.randrange(1, 40)
+    moved = [s._replace(time=s.time - begin) for s in samples]
+    chosen = by_bucket(moved, keep, width).get(0, [])
+    want = count(chosen, lambda s: [x[:2] for x in s.stack if shown(x)])
+    want = {k: c for k, c in want.items() if k[1] != TASK_FILE}
+    rows, why = ask(database, ["top 1000 between %dus and %dus" %
+                               (begin, begin + width), *words])
+    if rows is None:
+        return why
+    got = {(r["function"], r["file"]): r for r in rows}
+    if got.keys() != want.keys():
+        return "other rows: %r" % (set(got) ^ set(want),)
+    for k, row in got.items():
+        if not same_amounts(row, want[k], len(chosen)):
+            return "%r: %r, not %r %r" % (k, row, want[k].self, want[k].total)
+    return None
+
+
 CHECKS = (check_units, check_units, check_parts, check_edges, check_stacks,
-          check_paths, check_trees, check_threads)
+          check_paths, check_trees, check_threads, check_tasks, check_opcodes,
+          check_timeline, check_hottest, check_per_time, check_range)
 
 
 def check_database(rnd, folder, number):

@@ -713,6 +713,46 @@ sums_that_are_ready_are_used_and_titled(void **state)
 }
 
 static void
+a_stored_tree_is_answered_unless_it_cannot_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rows;
+        pr_code rc;
+    } trees[] = {
+        {"(1, 1, NULL, 1, 0, 0, 0, 0, 10, 10, 9, 9),"
+         " (2, 1, 1, 2, 2, 2, 2, 2, 6, 6, 5, 5)",
+         PR_OK},
+        {"(1, 1, 2, 1, 0, 0, 0, 0, 9, 9, 9, 9),"
+         " (2, 1, 1, 2, 0, 0, 0, 0, 9, 9, 9, 9)", /* a cycle */
+         PR_DAMAGED},
+        {"(1, 1, 1, 1, 0, 0, 0, 0, 9, 9, 9, 9)", PR_DAMAGED},
+        {"(1, 1, 7, 1, 0, 0, 0, 0, 9, 9, 9, 9)", PR_DAMAGED},
+        {"(1, 1, NULL, 1, 0, 0, 0, 0, -9, 9, 9, 9)", PR_DAMAGED},
+    };
+    for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
+        fixture f;
+        fixture_begin(&f);
+        char *sql = sqlite3_mprintf(
+            FIXTURE_ROWS "INSERT INTO tree_total VALUES%s", trees[i].rows);
+        fixture_write(&f, sql);
+        sqlite3_free(sql);
+        q_database *d = fixture_open(&f);
+        q_result *result = NULL;
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(q_run(d, "tree", &result, &err), trees[i].rc);
+        if (trees[i].rc == PR_OK) { /* node_self has another tree */
+            assert_int_equal(q_result_next(result, &err), PR_OK);
+            assert_int_equal(q_result_next(result, &err), PR_OK);
+            assert_int_equal(q_result_next(result, &err), PR_END);
+            q_result_free(result);
+        }
+        q_close(d);
+        fixture_end(&f);
+    }
+}
+
+static void
 the_cost_follows_the_number_of_nodes(void **state)
 {
     (void)state;
@@ -757,6 +797,7 @@ main(void)
         cmocka_unit_test(files_and_kinds_choose_rows_not_samples),
         cmocka_unit_test(explain_shows_sql_that_runs),
         cmocka_unit_test(sums_that_are_ready_are_used_and_titled),
+        cmocka_unit_test(a_stored_tree_is_answered_unless_it_cannot_be),
         cmocka_unit_test(the_cost_follows_the_number_of_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
