@@ -30,7 +30,10 @@ endif
 comma := ,
 # Each combination of flags builds in a folder of its own; the programs of the
 # plain build are also what build/pyrec, build/pyconv and build/pyquery are.
+# A frame stays far below the smallest stack of a thread; those of sanitizers are
+# larger.
 ifeq ($(SAN),)
+WARN   += -Wframe-larger-than=24000
 B      := build
 HARDEN := -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 LINK   := -pie -Wl,-z,relro,-z,now,-z,noexecstack

@@ -1,5 +1,6 @@
 /*
- * lookup.c - from the most exact reading of a name to the widest.
+ * lookup.c - a name of one function is read from the most exact reading to the
+ * widest; a name in a clause is whatever has it, as for pyconv.
  */
 #include "query/lookup.h"
 
@@ -21,12 +22,6 @@ static const reading function_readings[] = {
     {"path || ':' || first_line = %Q", false},
     {"substr(qualname, -1 - length(%Q)) = '.' || %Q", false},
     {"(qualname GLOB %Q OR base || ':' || qualname GLOB %Q)", true},
-};
-
-static const reading thread_readings[] = {
-    {"name = %Q", true},
-    {"CAST(tid AS TEXT) = %Q", true},
-    {"name GLOB %Q", true},
 };
 
 /* Labels that distinguish functions, the shortest first. */
@@ -136,7 +131,7 @@ count_functions(q_database *database, const char *condition, matches *ret,
  * distinguishes are meant together. */
 static pr_code
 try_reading(q_database *database, const q_name *name, const reading *r,
-            const char *condition, bool together, pr_err *err)
+            const char *condition, pr_err *err)
 {
     matches m = {0, {0}};
     pr_code rc = count_functions(database, condition, &m, err);
@@ -144,7 +139,7 @@ try_reading(q_database *database, const q_name *name, const reading *r,
         return rc;
     if (m.n == 0)
         return PR_END;
-    for (size_t i = 0; !together && !r->takes_many && i < N_LABELS; i++)
+    for (size_t i = 0; !r->takes_many && i < N_LABELS; i++)
         if (m.distinct[i] > 1)
             return fail_ambiguous(database, name, condition, labels[i], m.n,
                                   err);
@@ -152,24 +147,8 @@ try_reading(q_database *database, const q_name *name, const reading *r,
 }
 
 static pr_code
-find_functions(q_database *database, const q_name *name, bool together,
-               char **ret, pr_err *err)
+fail_unknown_function(q_database *database, const q_name *name, pr_err *err)
 {
-    size_t n = sizeof function_readings / sizeof *function_readings;
-    for (size_t i = 0; i < n; i++) {
-        const reading *r = &function_readings[i];
-        char *condition = sqlite3_mprintf(r->condition, name->text, name->text);
-        if (!condition)
-            return pr_no_memory(err);
-        pr_code rc = try_reading(database, name, r, condition, together, err);
-        if (rc == PR_OK) {
-            *ret = condition;
-            return PR_OK;
-        }
-        sqlite3_free(condition);
-        if (rc != PR_END)
-            return rc;
-    }
     char *sql = sqlite3_mprintf(
         "SELECT DISTINCT %s FROM " FUNCTIONS
         " WHERE instr(lower(qualname), lower(%Q))"
@@ -187,43 +166,132 @@ pr_code
 q_find_functions(q_database *database, const q_name *name, char **ret,
                  pr_err *err)
 {
-    return find_functions(database, name, false, ret, err);
+    size_t n = sizeof function_readings / sizeof *function_readings;
+    for (size_t i = 0; i < n; i++) {
+        const reading *r = &function_readings[i];
+        char *condition = sqlite3_mprintf(r->condition, name->text, name->text);
+        if (!condition)
+            return pr_no_memory(err);
+        pr_code rc = try_reading(database, name, r, condition, err);
+        if (rc == PR_OK) {
+            *ret = condition;
+            return PR_OK;
+        }
+        sqlite3_free(condition);
+        if (rc != PR_END)
+            return rc;
+    }
+    return fail_unknown_function(database, name, err);
+}
+
+/* The column is the text, or ends with it after the separator. */
+static void
+add_end(sqlite3_str *sql, const char *column, const char *separator,
+        const char *text, int len)
+{
+    sqlite3_str_appendf(sql,
+                        "(%s = '%.*q' OR substr(%s, -1 - length('%.*q'))"
+                        " = '%s' || '%.*q')",
+                        column, len, text, column, len, text, separator, len,
+                        text);
+}
+
+/* FILE:FUNCTION and FILE:LINE, for each colon that may stand between. */
+static void
+add_places(sqlite3_str *sql, const char *name)
+{
+    for (const char *at = strchr(name, ':'); at; at = strchr(at + 1, ':')) {
+        if (at == name)
+            continue;
+        const char *rest = at + 1;
+        sqlite3_str_appendall(sql, " OR (");
+        add_end(sql, "path", "/", name, (int)(at - name));
+        sqlite3_str_appendall(sql, " AND (");
+        add_end(sql, "qualname", ".", rest, (int)strlen(rest));
+        sqlite3_str_appendf(sql, " OR CAST(first_line AS TEXT) = %Q))", rest);
+    }
+}
+
+static bool
+is_pattern(const char *name)
+{
+    return strpbrk(name, "*?[") != NULL;
+}
+
+/* spec/convert.md 3.2, over `function JOIN file`; NULL: no memory. */
+static char *
+function_condition(const char *name)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    int len = (int)strlen(name);
+    sqlite3_str_appendall(sql, "(");
+    add_end(sql, "qualname", ".", name, len);
+    sqlite3_str_appendall(sql, " OR ");
+    add_end(sql, "path", "/", name, len);
+    add_places(sql, name);
+    if (is_pattern(name))
+        sqlite3_str_appendf(sql,
+                            " OR qualname GLOB %Q OR path GLOB %Q"
+                            " OR base GLOB %Q",
+                            name, name, name);
+    sqlite3_str_appendall(sql, ")");
+    return sqlite3_str_finish(sql);
+}
+
+/* The same over `thread`. */
+static char *
+thread_condition(const char *name)
+{
+    const char *called = "ifnull(name, iif(is_main, 'MainThread', NULL))";
+    return is_pattern(name)
+               ? sqlite3_mprintf("(%s = %Q OR CAST(tid AS TEXT) = %Q"
+                                 " OR %s GLOB %Q)",
+                                 called, name, name, called, name)
+               : sqlite3_mprintf("(%s = %Q OR CAST(tid AS TEXT) = %Q)", called,
+                                 name, name);
+}
+
+/* PR_OK and *ret = condition if a row of the tables fits it, PR_END if none;
+ * takes the condition. */
+static pr_code
+some_fit(q_database *database, const char *tables, char *condition, char **ret,
+         pr_err *err)
+{
+    char *sql = condition ? sqlite3_mprintf("SELECT count(*) FROM %s WHERE %s",
+                                            tables, condition)
+                          : NULL;
+    int64_t found = 0;
+    pr_code rc = q_database_integer(database, sql, &found, err);
+    sqlite3_free(sql);
+    if (rc == PR_OK && found) {
+        *ret = condition;
+        return PR_OK;
+    }
+    sqlite3_free(condition);
+    return rc == PR_OK ? PR_END : rc;
 }
 
 pr_code
 q_find_all_functions(q_database *database, const q_name *name, char **ret,
                      pr_err *err)
 {
-    return find_functions(database, name, true, ret, err);
+    pr_code rc =
+        some_fit(database, FUNCTIONS, function_condition(name->text), ret, err);
+    return rc == PR_END ? fail_unknown_function(database, name, err) : rc;
 }
 
 pr_code
 q_find_threads(q_database *database, const q_name *name, char **ret,
                pr_err *err)
 {
-    size_t n = sizeof thread_readings / sizeof *thread_readings;
-    for (size_t i = 0; i < n; i++) {
-        char *condition =
-            sqlite3_mprintf(thread_readings[i].condition, name->text);
-        char *sql =
-            condition ? sqlite3_mprintf("SELECT count(*) FROM thread WHERE %s",
-                                        condition)
-                      : NULL;
-        int64_t found = 0;
-        pr_code rc = q_database_integer(database, sql, &found, err);
-        sqlite3_free(sql);
-        if (rc == PR_OK && found) {
-            *ret = condition;
-            return PR_OK;
-        }
-        sqlite3_free(condition);
-        if (rc != PR_OK)
-            return rc;
-    }
+    pr_code rc =
+        some_fit(database, "thread", thread_condition(name->text), ret, err);
+    if (rc != PR_END)
+        return rc;
     char *sql = sqlite3_mprintf("SELECT DISTINCT ifnull(name, tid) FROM thread"
                                 " ORDER BY samples DESC LIMIT %d",
                                 MAX_CANDIDATES);
-    pr_code rc = fail_unknown(database, "thread", name, sql, err);
+    rc = fail_unknown(database, "thread", name, sql, err);
     sqlite3_free(sql);
     return rc;
 }

@@ -14,11 +14,12 @@
 pr_code q_find_functions(q_database *database, const q_name *name, char **ret,
                          pr_err *err);
 
-/* The same, but what a name means it means together. */
+/* All functions that the name means in a clause, as pyconv's options mean it
+ * (spec/convert.md 3.2). */
 pr_code q_find_all_functions(q_database *database, const q_name *name,
                              char **ret, pr_err *err);
 
-/* The same over `thread`; several threads of one name are meant together. */
+/* The same over `thread`. */
 pr_code q_find_threads(q_database *database, const q_name *name, char **ret,
                        pr_err *err);
 

@@ -79,6 +79,7 @@ same_recording(const source *a, const source *b)
 {
     const pf_info *x = &a->info, *y = &b->info;
     return a->is_profile && b->is_profile && x->samples > 0 &&
+           x->start.mode == y->start.mode &&
            x->start.start_us == y->start.start_us &&
            x->first_us == y->first_us && x->last_us == y->last_us &&
            x->samples == y->samples && x->threads == y->threads &&
@@ -93,7 +94,7 @@ refuse_twice(const conv_sources *s, pr_err *err)
     for (size_t i = s->compared; i < s->n; i++)
         for (size_t j = s->compared; j < i; j++)
             if (same_recording(&s->item[i], &s->item[j]))
-                return PR_FAIL(err, PR_USAGE,
+                return PR_FAIL(err, PR_INCOMPARABLE,
                                "'%.80s' holds the same recording as '%.80s'",
                                s->item[i].path, s->item[j].path);
     return PR_OK;

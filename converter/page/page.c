@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 48 * 1024 /* a multiple of 3 */, SHA256_BYTES = 32 };
+enum { PIECE = 3 * 1024 /* a multiple of 3 */, SHA256_BYTES = 32 };
 
 static const char digits[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

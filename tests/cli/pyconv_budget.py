@@ -137,7 +137,7 @@ def check_many(results, folder):
                   done.returncode == 0, done)
     done = run(folder, "pyconv", *paths[:3], paths[1], "--to", "bin", "-o",
                "twice.bin")
-    results.check("a file that is given twice", done.returncode == 2 and
+    results.check("a file that is given twice", done.returncode == 6 and
                   "the same recording" in done.stderr, done)
 
 

@@ -75,6 +75,11 @@ for to in speedscope pstats pprof firefox chrome callgrind jsonl csv markdown \
     expect "a full disk fails $to" 1 \
         "$pyconv" run.bin --to $to -f -o /dev/full
 done
+for to in $("$pyconv" --list | sed -n 's/^\([a-z][a-z]*\) .*/\1/p'); do
+    expect "a stack of 64 KiB is enough for $to" 0 \
+        sh -c 'ulimit -s 64; exec "$0" "$1" --to $2 -f -o small.$2' "$pyconv" \
+        run.bin "$to"
+done
 for to in sqlite speedscope firefox; do
     expect "a limit on files is told for $to" 1 \
         sh -c 'ulimit -f 1; exec "$0" "$1" --to $2 -o limited.$2' "$pyconv" \

@@ -320,7 +320,8 @@ two_stages(const program *p, double by, size_t n, double *ret_marked,
     size_t marked = 0, second = 0;
     for (size_t i = 0; i < n; i++) {
         make_draw(p, 5, 5, by, &drawn);
-        draw whole = drawn;
+        static draw whole;
+        whole = drawn;
         for (size_t f = 0; f < p->n_functions; f++)
             memmove(drawn.function + f * 6, whole.function + f * 10,
                     6 * sizeof *drawn.function);

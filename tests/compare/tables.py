@@ -45,12 +45,12 @@ def table(title, head, rows):
 
 
 def by_program(rows, kind, key, value):
-    """{row name: value for each program, joined by slashes}"""
+    """{row name: value for each program, joined by commas}"""
     found = {}
     for row in rows:
         if row[0] == kind:
             found.setdefault(row[key] if key else kind, []).append(row[value])
-    return {name: "/".join(values) for name, values in found.items()}
+    return {name: ", ".join(values) for name, values in found.items()}
 
 
 def print_gate(title, rows):
