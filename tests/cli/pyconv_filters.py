@@ -7,6 +7,7 @@ generated profiles (spec/convert.md 3).
 
 import collections
 import fnmatch
+import json
 import os
 import random
 import subprocess
@@ -210,6 +211,24 @@ def check_case(results, samples, options, source):
                   done.stderr or difference(shown("out.txt"), want))
 
 
+CLAUSES = {"--focus": "focus", "--ignore": "ignore", "--threads": "thread"}
+
+
+def check_question(results, samples, options):
+    """pyquery's clauses choose the samples that the options choose."""
+    if any(option not in CLAUSES for option, _ in options) or \
+            len(dict(options)) < len(options):
+        return
+    query = "top 1 by self " + " ".join(
+        f"{CLAUSES[option]} '{value}'" for option, value in options)
+    done = subprocess.run([outputs.PYQUERY, "run.db", query + " as json"],
+                          capture_output=True, text=True, check=False)
+    want = sum(expected(samples, options, False).values())
+    results.check(query, done.returncode == 0 and
+                  json.loads(done.stdout)["samples"] == want,
+                  f"{want}: {done.stdout}{done.stderr}")
+
+
 def difference(got, want):
     return f"too much: {list((got - want).items())[:3]}\n" \
         f"missing: {list((want - got).items())[:3]}"
@@ -292,8 +311,10 @@ def main():
         profile = make(rnd)
         harness.feed(profile, "run.bin")
         samples = list(samples_of(profile))
+        run("run.bin", "--to", "sqlite")
         for options in CASES:
             check_case(results, samples, options, "run.bin")
+            check_question(results, samples, options)
         check_refusals(results, "run.bin")
         check_unknown_states(results, rnd)
         check_tasks(results, rnd)

@@ -26,6 +26,7 @@ import harness  # noqa: E402
 import profiles  # noqa: E402
 
 PYCONV = os.path.join(harness.BIN, "pyconv")
+PYQUERY = os.path.join(harness.BIN, "pyquery")
 
 
 def program(rnd):
