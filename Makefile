@@ -293,6 +293,11 @@ compare-tables: ## the tables of spec/compare.md: records runs, half an hour
 	sh tests/setup/interpreters.sh $(B)/interpreters.env
 	BIN=$(B) $(PYTHON3) tests/compare/tables.py
 
+.PHONY: bench-history
+HISTORY ?= build/bench.json
+bench-history: all $(INTEROP) ## the changes in HISTORY, bench.json of many commits
+	$(Q)SRC=. BIN=$(B) $(PYTHON3) tests/bench/history.py $(HISTORY)
+
 .PHONY: fuzz
 T    ?= reader
 SECS ?= 60
