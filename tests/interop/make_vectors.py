@@ -732,12 +732,31 @@ def expected(data):
 README = """# Test vectors
 
 Small files of the format (../format.md), each showing one thing. NAME.json beside NAME.bin is the profile that every
-reader finds in it, as the canonical JSON lines of tests/interop/canon.py; NAME.err is the answer of a reader that finds
+reader finds in it, as the canonical JSON lines below (tests/interop/canon.py); NAME.err is the answer of a reader that finds
 none: foreign, newer, cut or damaged. Of bad-inside-*, whose checksums are right and whose content is not, a reader may
 emit more: all before the fault. Letters with numbers are duties of the specification's conformance section.
 
 tests/interop/make_vectors.py makes them, but for good-cpython-*, which CPython wrote. Old vectors are never made
 again, only added to.
+
+## The canonical form
+
+One JSON value a line, in this order. Bytes stand as one character a byte (Latin-1). KEY of a thread is [id, interpreter], with
+the process after them if it is not process 0; counters of a process have thread 0 and interpreter 4294967295.
+
+| line | one for |
+|---|---|
+| {"state": WORD, "samples": N} | the file: the state of 7.6, the samples that are emitted |
+| {"start": {...}} | the header: start_us, interval_us, python [major, minor, micro], mode (255: not known), capture |
+| {"meta": [key, value]} | each metadata pair, in order of the keys' bytes |
+| {"string": text}, {"frame": [file, function, line, end line, column, end column, first line, opcode]} | each, in order of the ids |
+| {"process": [index, ...]} | each process of which more is known than the header says, with the fields of PROCESSES |
+| {"rate": [process, time, interval]} | each change of the interval |
+| {"thread": KEY, "main": 0 or 1, "name": text} | each thread, in order of KEY |
+| {"stack": [frame ids, innermost first], "samples": [[time, status], ...]} | after its thread: each run of samples with equal stacks |
+| {"count": [...KEY, kind, [[time, value], ...]]} | each counter |
+| {"gc": [...]}, {"task": [...]}, {"mark": [process, kind, time, end, text]} | each, with the fields of 5.3 |
+| {"stats": [duration, rate, error, missed, which are known]} | the statistics, if the file has them |
 
 | file | shows |
 |---|---|
