@@ -253,7 +253,7 @@ run-check:
 check-peers: ## browser, schema, old Pythons, emulated machines, free-threaded
 run-check-peers:
 	$(call tests,sh tests/setup/packages.sh build check peers && \
-	  $(SUBMAKE) test-programs WERROR=1 && \
+	  $(SUBMAKE) test-programs shared WERROR=1 && \
 	  sh tests/setup/interpreters.sh --free-threaded $(B)/interpreters.env && \
 	  sh tests/setup/unpacked.sh $(B)/interpreters.env && \
 	  { sh tests/setup/packages.sh machines || true; } && \

@@ -1,7 +1,9 @@
-"""python3.15 run_module.py SHIMS MODULE: run a module of CPython's test suite
-with classes of ours in the place of CPython's; one line of JSON a test.
+"""python3.15 run_module.py SHIMS MODULE [PATTERN...]: run a module of CPython's
+test suite with classes of ours in the place of CPython's; one line of JSON a
+test.
 
 SHIMS are modules of this folder, joined by commas, each with install().
+PATTERNs choose tests, as unittest's -k does: those whose names match one.
 PYREC_TESTSUITE is the folder that holds the package test; PYREC_STOCK starts
 this Python."""
 
@@ -48,5 +50,6 @@ os.dup2(2, 1)  # results go to `out` alone
 for name in sys.argv[1].split(","):
     importlib.import_module(name).install()
 module = importlib.import_module(sys.argv[2])
+unittest.defaultTestLoader.testNamePatterns = sys.argv[3:] or None
 suite = unittest.defaultTestLoader.loadTestsFromModule(module)
 suite.run(Result())
