@@ -727,6 +727,8 @@ q_select_profiles(q_database *database, const q_query *query, char **ret,
     pr_code rc = PR_OK;
     sqlite3_str_appendall(sql, "1");
     for (size_t i = 0; i < query->n_conditions && rc == PR_OK; i++) {
+        if (!is_of_profile(query->condition[i].field))
+            continue;
         char *condition = owner_condition(&query->condition[i]);
         if (condition)
             sqlite3_str_appendf(sql, " AND %s", condition);

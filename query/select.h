@@ -13,7 +13,8 @@
  * stored totals have the answer. */
 bool q_select_is_whole(const q_query *query);
 
-/* A condition over `profile` of those whole profiles; "1" for all. */
+/* The query's conditions on whole profiles as one over `profile`; "1" for
+ * none.  Conditions on samples are left to q_select_samples(). */
 pr_code q_select_profiles(q_database *database, const q_query *query,
                           char **ret, pr_err *err);
 

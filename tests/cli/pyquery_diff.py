@@ -77,6 +77,36 @@ def check_exact(results):
                       for row in found.values()), found)
 
 
+def check_conditions(results):
+    """A condition that is not one of a whole profile chooses samples."""
+    for condition, base, new in (
+            ("function = f", 100, 150), ("file = /app/shop.py", 100, 150),
+            ("class like *", 100, 150),
+            ("line > 0", 100, 150), ("depth = 2", 100, 150),
+            ("tid > 0", 100, 150),
+            ("pid = 100", 100, 150), ("interp = 0", 100, 150)):
+        done = ask("b.bin", f"diff a.bin where {condition} as csv")
+        found = {row["function"]: row for row in
+                 csv.DictReader(io.StringIO(done.stdout))}.get("f", {})
+        got = [found.get(f"{side}_samples") for side in ("base", "new")]
+        results.check(f"diff where {condition}",
+                      done.returncode == 0 and
+                      got == [str(base), str(new)],
+                      f"{got} {done.stderr}")
+    found = rows("b.bin", "diff a.bin where function = f as csv")
+    results.check("a function outside the condition has no row",
+                  sorted(found) == ["f"], found)
+    done = ask("b.bin", "check a.bin where function = f", "--min-samples=0",
+               "--min-runs=1", "--fail", "self(f) > +40%")
+    results.check("check where function",
+                  done.returncode == 5 and "+50.0%" in done.stdout,
+                  f"{done.returncode} {done.stdout} {done.stderr}")
+    done = ask("old", "new", "history where tid > 0 and function = pack as csv")
+    results.check("history where tid and function",
+                  done.returncode == 0 and "pack" in done.stdout and
+                  "load" not in done.stdout, f"{done.stdout} {done.stderr}")
+
+
 def check_found(results):
     for title, question in (
             ("a folder", ["new", "diff", "old", "as", "csv"]),
@@ -226,6 +256,7 @@ def main():
         os.chdir(folder)
         make_sides(random.Random(seed))
         check_exact(results)
+        check_conditions(results)
         check_found(results)
         check_json(results)
         check_scales(results)
