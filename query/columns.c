@@ -21,7 +21,7 @@ static const struct shown {
     {"time_s", "time", Q_ROLE_SECONDS, false, 0},
     {"label", "label", Q_ROLE_TEXT, false, 0},
     {"profile_id", "id", Q_ROLE_COUNT, false, 2},
-    {"profile", "profile", Q_ROLE_PATH, false, 0},
+    {"profile", "profile", Q_ROLE_PROFILE, false, 0},
     {"thread", "thread", Q_ROLE_TEXT, true, 0},
     {"tid", "tid", Q_ROLE_COUNT, false, 7},
     {"pid", "pid", Q_ROLE_COUNT, true, 6},

@@ -12,6 +12,7 @@ typedef enum q_role {
     Q_ROLE_TEXT = 0,
     Q_ROLE_FUNCTION, /* indented by a column `depth` */
     Q_ROLE_PATH,     /* shortened, with a column `line` after it */
+    Q_ROLE_PROFILE,  /* the path of a profile: shortened */
     Q_ROLE_STACK,
     Q_ROLE_SOURCE, /* a line of code: leading space counts */
     Q_ROLE_COUNT,

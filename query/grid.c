@@ -19,7 +19,7 @@ enum {
     MAX_COLUMNS = 64,
     MAX_INDENT = 200, /* levels; a deeper one is shown as this */
     LEAST_WIDTH = 12, /* of a column that is cut */
-    LEAST_NAME = 16,  /* of a function's */
+    LEAST_NAME = 16,  /* of a function's or a profile's */
     LEAST_TEXT = 24,  /* of a column that goes on below itself */
     BAR = 16          /* cells */
 };
@@ -124,10 +124,16 @@ choose_columns(grid *g, const q_result *result)
 }
 
 static bool
+is_path(q_role role)
+{
+    return role == Q_ROLE_PATH || role == Q_ROLE_PROFILE;
+}
+
+static bool
 collect_paths(grid *g)
 {
     for (size_t i = 0; i < g->n_columns; i++) {
-        if (g->column[i].role != Q_ROLE_PATH)
+        if (!is_path(g->column[i].role))
             continue;
         for (size_t row = 0; row < count_rows(g); row++) {
             const value *v = value_at(g, row, g->column[i].source);
@@ -191,11 +197,16 @@ append_indent(grid *g, size_t row)
 }
 
 static bool
-append_path(grid *g, size_t row, const value *v)
+append_path(grid *g, const value *v)
 {
     const char *path = q_paths_short(&g->paths, g->text + v->at);
-    if (!append_text(g, &g->shown, path, strlen(path)))
-        return false;
+    return append_text(g, &g->shown, path, strlen(path));
+}
+
+/* ":LINE" of a row that has one. */
+static bool
+append_line(grid *g, size_t row)
+{
     const value *line =
         g->line < g->n_source ? value_at(g, row, g->line) : NULL;
     if (!line || line->type != Q_INTEGER)
@@ -216,8 +227,9 @@ append_value(grid *g, size_t row, const q_column *column)
         format_number(column->role, v, number, sizeof number);
         return q_text_append(&g->shown, number, strlen(number));
     }
-    if (column->role == Q_ROLE_PATH)
-        return append_path(g, row, v);
+    if (is_path(column->role))
+        return append_path(g, v) &&
+               (column->role == Q_ROLE_PROFILE || append_line(g, row));
     if (column->role == Q_ROLE_FUNCTION && g->look->format == Q_TABLE &&
         !append_indent(g, row))
         return false;
@@ -298,8 +310,9 @@ least_width(const grid *g, size_t column)
     bool is_last = column + 1 == g->n_columns;
     size_t least = is_number(role) || (g->wraps && !is_last) ? width
                    : g->wraps                                ? LEAST_TEXT
-                   : role == Q_ROLE_FUNCTION                 ? LEAST_NAME
-                                                             : LEAST_WIDTH;
+                   : role == Q_ROLE_FUNCTION || role == Q_ROLE_PROFILE
+                       ? LEAST_NAME
+                       : LEAST_WIDTH;
     return width < least ? width : least;
 }
 

@@ -188,6 +188,17 @@ output_that_cannot_be_written_is_a_failure(void **state)
     fixture_end(&f);
 }
 
+static void
+only_a_file_has_a_line_after_it(void **state)
+{
+    (void)state;
+    char *text = render(Q_TABLE, "top 1 per profile by self");
+    if (!strstr(text, "\nrun.bin  load") || !strstr(text, "data.py:29\n") ||
+        strstr(text, "run.bin:"))
+        fail_msg("%s", text);
+    free(text);
+}
+
 int
 main(void)
 {
@@ -199,6 +210,7 @@ main(void)
         cmocka_unit_test(markdown_shows_names_and_obeys_none),
         cmocka_unit_test(answers_have_a_title_and_trees_an_indent),
         cmocka_unit_test(a_fault_is_marked_below_its_character),
+        cmocka_unit_test(only_a_file_has_a_line_after_it),
         cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
