@@ -6,6 +6,7 @@
 #include "query/answers.h"
 
 #include "query/fold.h"
+#include "query/lookup.h"
 #include "query/select.h"
 
 #define PERCENT(what, of) "round(100.0 * " what " / nullif(" of ", 0), 2)"
@@ -141,14 +142,19 @@ order_of(const q_database *database, const q_query *query)
     return "self_n DESC, total_n DESC, ";
 }
 
-static void
-add_in(const q_query *query, sqlite3_str *sql)
+static pr_code
+add_in(q_database *database, const q_query *query, sqlite3_str *sql,
+       pr_err *err)
 {
-    if (query->in.text)
-        sqlite3_str_appendf(sql,
-                            " AND (path GLOB %Q OR path GLOB '*/' || %Q"
-                            " OR module = %Q)",
-                            query->in.text, query->in.text, query->in.text);
+    char *files;
+    if (!query->in.text)
+        return PR_OK;
+    pr_code rc = q_find_files(database, &query->in, &files, err);
+    if (rc != PR_OK)
+        return rc;
+    sqlite3_str_appendf(sql, " AND %s", files);
+    sqlite3_free(files);
+    return PR_OK;
 }
 
 /* The first rows: of all, or of each part. */
@@ -179,11 +185,14 @@ begin_rows(const q_query *query, const char *amounts, const char *names,
 }
 
 static pr_code
-finish_rows(q_database *database, const q_query *query, sqlite3_str *inner,
-            char **ret, pr_err *err)
+finish_rows(q_database *database, const q_query *query, pr_code rc,
+            sqlite3_str *inner, char **ret, pr_err *err)
 {
-    char *rows;
-    pr_code rc = q_finish_text(inner, &rows, err);
+    char *rows = NULL;
+    if (rc != PR_OK)
+        sqlite3_free(sqlite3_str_finish(inner));
+    else
+        rc = q_finish_text(inner, &rows, err);
     if (rc != PR_OK || query->split == Q_WHOLE) {
         if (rc == PR_OK)
             *ret = rows;
@@ -212,9 +221,9 @@ q_answer_units(q_database *database, const q_query *query, const char *table,
     sqlite3_str_appendf(sql, "%s AS t%s", table, u->joins);
     add_part_joins(query, sql);
     sqlite3_str_appendf(sql, " WHERE total_n > 0 AND %s", u->condition);
-    add_in(query, sql);
+    pr_code rc = add_in(database, query, sql, err);
     add_order(query, amounts, u->name, sql);
-    return finish_rows(database, query, sql, ret, err);
+    return finish_rows(database, query, rc, sql, ret, err);
 }
 
 /* ---- edges ---- */
@@ -244,9 +253,9 @@ q_answer_edges(q_database *database, const q_query *query, const char *table,
                         callers ? "caller" : "function");
     add_part_joins(query, sql);
     sqlite3_str_appendall(sql, " WHERE total_n > 0");
-    add_in(query, sql);
+    pr_code rc = add_in(database, query, sql, err);
     add_order(query, amounts, names, sql);
-    return finish_rows(database, query, sql, ret, err);
+    return finish_rows(database, query, rc, sql, ret, err);
 }
 
 /* ---- trees and stacks ---- */

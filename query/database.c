@@ -355,15 +355,38 @@ near_names(sqlite3_context *context, int argc, sqlite3_value **argv)
                        a && b && q_words_are_near(a, strlen(a), b, strlen(b)));
 }
 
+/* How far one name is from the other; the nearest candidate comes first. */
+static void
+name_distance(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const char *a = (const char *)sqlite3_value_text(argv[0]);
+    const char *b = (const char *)sqlite3_value_text(argv[1]);
+    if (a && b)
+        sqlite3_result_int64(
+            context,
+            (int64_t)q_words_distance(a, strlen(a), b, strlen(b)));
+}
+
+static int
+add_functions(sqlite3 *sqlite)
+{
+    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+    int rc = sqlite3_create_function_v2(sqlite, "q_near", 2, flags, NULL,
+                                        near_names, NULL, NULL, NULL);
+    return rc == SQLITE_OK
+               ? sqlite3_create_function_v2(sqlite, "q_distance", 2, flags,
+                                            NULL, name_distance, NULL, NULL,
+                                            NULL)
+               : rc;
+}
+
 /* What questions need to know beforehand. */
 static pr_code
 learn(q_database *database, pr_err *err)
 {
     int64_t knows = 0;
-    int rc = sqlite3_create_function_v2(database->sqlite, "q_near", 2,
-                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC |
-                                            SQLITE_DIRECTONLY,
-                                        NULL, near_names, NULL, NULL, NULL);
+    int rc = add_functions(database->sqlite);
     if (rc != SQLITE_OK)
         return q_database_fail(database, rc, "the database", err);
     pr_code code = q_database_integer(

@@ -76,6 +76,8 @@ fail_unknown(q_database *database, const char *kind, const q_name *name,
         pr_err_hint(err, "did you mean %s", list);
     else if (strcmp(kind, "function") == 0)
         pr_err_hint(err, "'top 20 by total' shows the functions there are");
+    else if (strcmp(kind, "file or module") == 0)
+        pr_err_hint(err, "'files' shows the files there are");
     return rc;
 }
 
@@ -153,10 +155,10 @@ fail_unknown_function(q_database *database, const q_name *name, pr_err *err)
         "SELECT DISTINCT %s FROM " FUNCTIONS
         " WHERE instr(lower(qualname), lower(%Q))"
         " OR q_near(%Q, name) OR q_near(%Q, qualname)"
-        " ORDER BY instr(lower(qualname), lower(%Q)) = 0, length(qualname), 1"
-        " LIMIT %d",
-        labels[0], name->text, name->text, name->text, name->text,
-        MAX_CANDIDATES);
+        " ORDER BY instr(lower(qualname), lower(%Q)) = 0,"
+        " min(q_distance(%Q, name), q_distance(%Q, qualname)), 1 LIMIT %d",
+        labels[0], name->text, name->text, name->text, name->text, name->text,
+        name->text, MAX_CANDIDATES);
     pr_code rc = fail_unknown(database, "function", name, sql, err);
     sqlite3_free(sql);
     return rc;
@@ -238,11 +240,14 @@ function_condition(const char *name)
     return sqlite3_str_finish(sql);
 }
 
+/* A thread's name; the main thread's need not be recorded. */
+#define CALLED "ifnull(name, iif(is_main, 'MainThread', NULL))"
+
 /* The same over `thread`. */
 static char *
 thread_condition(const char *name)
 {
-    const char *called = "ifnull(name, iif(is_main, 'MainThread', NULL))";
+    const char *called = CALLED;
     return is_pattern(name)
                ? sqlite3_mprintf("(%s = %Q OR CAST(tid AS TEXT) = %Q"
                                  " OR %s GLOB %Q)",
@@ -288,10 +293,40 @@ q_find_threads(q_database *database, const q_name *name, char **ret,
         some_fit(database, "thread", thread_condition(name->text), ret, err);
     if (rc != PR_END)
         return rc;
-    char *sql = sqlite3_mprintf("SELECT DISTINCT ifnull(name, tid) FROM thread"
-                                " ORDER BY samples DESC LIMIT %d",
-                                MAX_CANDIDATES);
+    char *sql = sqlite3_mprintf(
+        "SELECT ifnull(" CALLED ", tid) AS called FROM thread GROUP BY called"
+        " ORDER BY q_distance(%Q, called), sum(samples) DESC LIMIT %d",
+        name->text, MAX_CANDIDATES);
     rc = fail_unknown(database, "thread", name, sql, err);
+    sqlite3_free(sql);
+    return rc;
+}
+
+/* A path, its end after a slash, or a module. */
+static char *
+file_condition(const char *pattern)
+{
+    return sqlite3_mprintf(
+        "(path GLOB %Q OR path GLOB '*/' || %Q OR ifnull(module = %Q, 0))",
+        pattern, pattern, pattern);
+}
+
+pr_code
+q_find_files(q_database *database, const q_name *pattern, char **ret,
+             pr_err *err)
+{
+    pr_code rc =
+        some_fit(database, "file", file_condition(pattern->text), ret, err);
+    if (rc != PR_END)
+        return rc;
+    char *sql = sqlite3_mprintf(
+        "SELECT DISTINCT base FROM file WHERE class <> 'special' AND"
+        " (instr(lower(base), lower(%Q)) OR q_near(%Q, base)"
+        " OR q_near(%Q, module))"
+        " ORDER BY q_distance(%Q, base), 1 LIMIT %d",
+        pattern->text, pattern->text, pattern->text, pattern->text,
+        MAX_CANDIDATES);
+    rc = fail_unknown(database, "file or module", pattern, sql, err);
     sqlite3_free(sql);
     return rc;
 }

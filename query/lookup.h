@@ -23,6 +23,10 @@ pr_code q_find_all_functions(q_database *database, const q_name *name,
 pr_code q_find_threads(q_database *database, const q_name *name, char **ret,
                        pr_err *err);
 
+/* The files that the pattern of `in` means, over `file`. */
+pr_code q_find_files(q_database *database, const q_name *pattern, char **ret,
+                     pr_err *err);
+
 /* PR_NAME unless a profile has a label of this key. */
 pr_code q_check_label(q_database *database, const q_name *key, pr_err *err);
 

@@ -177,14 +177,12 @@ add_task_condition(const q_condition *c, sqlite3_str *sql, pr_err *err)
     return PR_OK;
 }
 
-/* Conditions on threads, processes and profiles are conditions on all of a
- * profile or not: `whole` asks only for those over `profile`. */
+/* A condition over `thread JOIN process JOIN profile`; that on a host or label
+ * needs `profile` alone. */
 static char *
 owner_condition(const q_condition *c)
 {
     switch (c->field) {
-    case Q_FIELD_THREAD:
-        return simple("thread.name", c);
     case Q_FIELD_TID:
         return simple("tid", c);
     case Q_FIELD_INTERP:
@@ -205,9 +203,26 @@ owner_condition(const q_condition *c)
     case Q_FIELD_LINE:
     case Q_FIELD_DEPTH:
     case Q_FIELD_TASK:
+    case Q_FIELD_THREAD:
         break;
     }
     return NULL;
+}
+
+/* A thread's name stands for all threads that it means (spec/query.md 4.5). */
+static pr_code
+add_thread_condition(q_database *database, const q_condition *c,
+                     sqlite3_str *sql, pr_err *err)
+{
+    char *threads;
+    pr_code rc = q_find_threads(database, &c->value, &threads, err);
+    if (rc != PR_OK)
+        return rc;
+    sqlite3_str_appendf(sql,
+                        "thread_id %sIN (SELECT id FROM thread WHERE %s)",
+                        c->op == Q_NOT_EQUAL ? "NOT " : "", threads);
+    sqlite3_free(threads);
+    return PR_OK;
 }
 
 static pr_code
@@ -245,6 +260,7 @@ add_condition(q_database *database, const q_condition *c, sqlite3_str *sql,
     case Q_FIELD_TASK:
         return add_task_condition(c, sql, err);
     case Q_FIELD_THREAD:
+        return add_thread_condition(database, c, sql, err);
     case Q_FIELD_TID:
     case Q_FIELD_PID:
     case Q_FIELD_INTERP:

@@ -83,7 +83,7 @@ def check_conditions(results):
             ("function = f", 100, 150), ("file = /app/shop.py", 100, 150),
             ("class like *", 100, 150),
             ("line > 0", 100, 150), ("depth = 2", 100, 150),
-            ("tid > 0", 100, 150),
+            ("thread = MainThread", 100, 150), ("tid > 0", 100, 150),
             ("pid = 100", 100, 150), ("interp = 0", 100, 150)):
         done = ask("b.bin", f"diff a.bin where {condition} as csv")
         found = {row["function"]: row for row in

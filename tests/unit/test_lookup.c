@@ -100,7 +100,21 @@ several_or_no_meanings_come_with_candidates(void **state)
          "'top 20 by total' shows"},
         {"callees of \"x' OR '1'='1\"", 11, "no function is called 'x' OR", ""},
         {"top thread pool", 11, "no thread is called 'pool'",
-         "did you mean 'MainThread', 'pool-1', 'pool-2', '400'"},
+         "did you mean 'pool-1', 'pool-2', '400', 'MainThread'"},
+        {"top thread MainTread", 11, "no thread is called 'MainTread'",
+         "did you mean 'MainThread', "},
+        {"top where thread = pool", 19, "no thread is called 'pool'",
+         "did you mean 'pool-1', 'pool-2'"},
+        {"threads where thread != pool", 24, "no thread is called 'pool'",
+         "did you mean 'pool-1', 'pool-2'"},
+        {"top in nosuch.py", 7, "no file or module is called 'nosuch.py'",
+         "'files' shows the files there are"},
+        {"top between 0s and 9s in z.py", 25,
+         "no file or module is called 'z.py'", "did you mean 'x.py', 'y.py'"},
+        {"lines per thread in X.PY", 20, "no file or module is called 'X.PY'",
+         "did you mean 'x.py', 'y.py'"},
+        {"callers of twin in /c/*", 19, "no file or module is called '/c/*'",
+         ""},
     };
     fixture f;
     fixture_begin(&f);
@@ -130,9 +144,11 @@ threads_are_found_by_name_number_and_pattern(void **state)
     fixture_begin(&f);
     fixture_write(&f, rows);
     q_database *d = fixture_open(&f);
-    static const char *const queries[] = {"top thread MainThread",
-                                          "top thread 100", "top thread M*"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const queries[] = {
+        "top thread MainThread",         "top thread 100",
+        "top thread M*",                 "top where thread = MainThread",
+        "top where thread like *Thread", "top where thread = 100"};
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
         pr_err err = PR_ERR_INIT;
         int64_t samples = 0;
         assert_int_equal(run(d, queries[i], &samples, &err), PR_OK);
