@@ -76,7 +76,7 @@ static const struct shown {
     {"generation", "generation", Q_ROLE_COUNT, false, 3},
     {"collected", "collected", Q_ROLE_COUNT, false, 5},
     {"uncollectable", "uncollectable", Q_ROLE_COUNT, false, 8},
-    {"status", "state", Q_ROLE_TEXT, false, 3},
+    {"status", "state", Q_ROLE_TEXT, true, 3},
     {"cpu_s", "CPU s", Q_ROLE_SECONDS, true, 8},
     {"cpu_wait_s", "CPU wait", Q_ROLE_SECONDS, true, 5},
     {"gil_wait_s", "GIL wait", Q_ROLE_SECONDS, true, 6},

@@ -104,7 +104,8 @@ answer_longest(q_database *database, const q_query *query, char **ret,
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     sqlite3_str_appendall(
         sql, "SELECT (s.t1_us - s.t0_us) / 1e6 AS seconds, n AS samples,"
-             " s.t0_us / 1e6 AS first_s, CASE WHEN status & 3 THEN 'ran'"
+             " s.t0_us / 1e6 AS first_s, CASE WHEN NOT knows_ran THEN NULL"
+             " WHEN status & 3 THEN 'ran'"
              " WHEN status & 8 THEN 'waited for the GIL'"
              " WHEN status & 4 THEN 'did not hold the GIL'"
              " ELSE 'was off the CPU' END AS status, thread.name AS thread,"
@@ -114,6 +115,8 @@ answer_longest(q_database *database, const q_query *query, char **ret,
     sqlite3_str_appendf(sql,
                         " ORDER BY t1_us - t0_us DESC, id LIMIT %lld) AS s"
                         " JOIN thread ON thread.id = s.thread_id"
+                        " JOIN process ON process.id = process_id"
+                        " JOIN profile ON profile.id = profile_id"
                         " LEFT JOIN node ON node.id = s.node_id"
                         " LEFT JOIN function ON function.id = function_id"
                         " LEFT JOIN file ON file.id = file_id",

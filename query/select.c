@@ -51,15 +51,30 @@ static const struct need {
     unsigned where;
     const char *column, *what, *hint;
 } needs[] = {
+    {Q_WHERE_GIL | Q_WHERE_CPU | Q_WHERE_IDLE | Q_WHERE_WAITING |
+         Q_WHERE_EXCEPTION,
+     "knows_ran", "in which state a thread was",
+     "imported stacks have no states; a recording of pyrec has them"},
     {Q_WHERE_CPU | Q_WHERE_IDLE, "knows_cpu", "whether a thread was on a CPU",
      "record it with a mode that keeps the CPU state, or ask 'where gil'"},
     {Q_WHERE_WAITING, "knows_waiting", "whether a thread waited for the GIL",
      "CPython has this from 3.15 on"},
 };
 
+/* The states that a question is about; `waits` and `per status` are about
+ * those of each sample. */
+static unsigned
+states_of(const q_query *query)
+{
+    bool of_each = query->verb == Q_WAITS || query->split == Q_PER_STATUS;
+    return query->where | (of_each ? Q_WHERE_GIL : 0u);
+}
+
 static size_t
 place_of(const q_query *query, unsigned where)
 {
+    if (query->split == Q_PER_STATUS && !(query->where & where))
+        return query->split_at;
     for (unsigned i = 0; i < Q_WHERE_KINDS; i++)
         if (query->where & where & 1u << i)
             return query->where_at[i];
@@ -72,7 +87,7 @@ check_needs(q_database *database, const q_query *query, pr_err *err)
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         const struct need *n = &needs[i];
         int64_t refused = 0;
-        if (!(query->where & n->where))
+        if (!(states_of(query) & n->where))
             continue;
         char *sql =
             sqlite3_mprintf("SELECT count(*) > 0 AND max(%s) = 0 FROM profile"
@@ -218,8 +233,7 @@ add_thread_condition(q_database *database, const q_condition *c,
     pr_code rc = q_find_threads(database, &c->value, &threads, err);
     if (rc != PR_OK)
         return rc;
-    sqlite3_str_appendf(sql,
-                        "thread_id %sIN (SELECT id FROM thread WHERE %s)",
+    sqlite3_str_appendf(sql, "thread_id %sIN (SELECT id FROM thread WHERE %s)",
                         c->op == Q_NOT_EQUAL ? "NOT " : "", threads);
     sqlite3_free(threads);
     return PR_OK;
@@ -321,6 +335,12 @@ add_thread(q_database *database, const q_query *query, list *l, pr_err *err)
     return PR_OK;
 }
 
+/* Stacks without states did not wait for anything that is known. */
+#define DID_NOT_RUN                                          \
+    "status & 3 = 0 AND thread_id IN (SELECT thread.id FROM" \
+    " profile JOIN process ON profile_id = profile.id JOIN"  \
+    " thread ON process_id = process.id WHERE knows_ran <> 0)"
+
 static pr_code
 add_filter(q_database *database, const q_query *query, list *l, pr_err *err)
 {
@@ -329,7 +349,7 @@ add_filter(q_database *database, const q_query *query, list *l, pr_err *err)
         if (query->where & 1u << i)
             sqlite3_str_appendall(next_of(l), conditions[i]);
     if (rc == PR_OK && query->verb == Q_WAITS)
-        sqlite3_str_appendall(next_of(l), "status & 3 = 0");
+        sqlite3_str_appendall(next_of(l), DID_NOT_RUN);
     for (size_t i = 0; i < query->n_conditions && rc == PR_OK; i++)
         rc = add_condition(database, &query->condition[i], next_of(l), err);
     if (rc == PR_OK)

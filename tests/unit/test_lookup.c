@@ -144,10 +144,12 @@ threads_are_found_by_name_number_and_pattern(void **state)
     fixture_begin(&f);
     fixture_write(&f, rows);
     q_database *d = fixture_open(&f);
-    static const char *const queries[] = {
-        "top thread MainThread",         "top thread 100",
-        "top thread M*",                 "top where thread = MainThread",
-        "top where thread like *Thread", "top where thread = 100"};
+    static const char *const queries[] = {"top thread MainThread",
+                                          "top thread 100",
+                                          "top thread M*",
+                                          "top where thread = MainThread",
+                                          "top where thread like *Thread",
+                                          "top where thread = 100"};
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
         pr_err err = PR_ERR_INIT;
         int64_t samples = 0;

@@ -642,6 +642,79 @@ files_and_kinds_choose_rows_not_samples(void **state)
     fixture_end(&f);
 }
 
+/* A profile of imported stacks: each status says nothing. */
+#define WITHOUT_STATES                                \
+    FIXTURE_ROWS "UPDATE profile SET knows_ran = 0,"  \
+                 " knows_cpu = 0, knows_waiting = 0," \
+                 " ran_n = 0, ran_us = 0;"            \
+                 "UPDATE run SET status = 4; UPDATE node_self SET status = 4;"
+
+static void
+states_that_no_profile_has_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *query;
+        uint64_t at;
+    } cases[] = {{"top where gil", 10},     {"threads where gil", 14},
+                 {"top where idle", 10},    {"tree where cpu", 11},
+                 {"top where waiting", 10}, {"top where exception", 10},
+                 {"top per status", 8},     {"waits", 0},
+                 {"longest where gil", 14}};
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(&f, WITHOUT_STATES);
+    q_database *d = fixture_open(&f);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        q_result *result = NULL;
+        pr_err err = PR_ERR_INIT;
+        pr_code rc = q_run(d, cases[i].query, &result, &err);
+        if (rc != PR_USAGE || err.offset != cases[i].at || result ||
+            !strstr(err.what, "in which state"))
+            fail_msg("%s: code %d at %llu: %s", cases[i].query, rc,
+                     (unsigned long long)err.offset, err.what);
+    }
+    pr_err err = PR_ERR_INIT;
+    q_result *result = ask(d, "longest");
+    for (int rows = 0; rows < 4; rows++) {
+        assert_int_equal(q_result_next(result, &err), PR_OK);
+        assert_int_equal(value(result, "status").type, Q_NULL);
+    }
+    assert_int_equal(q_result_next(result, &err), PR_END);
+    q_result_free(result);
+    q_close(d);
+    fixture_end(&f);
+}
+
+/* Beside a profile with states, one without adds nothing to what waited. */
+static void
+waits_are_those_of_profiles_with_states(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(
+        &f, FIXTURE_ROWS
+        "INSERT INTO profile SELECT 2, x'02', 'old.bin', NULL, NULL, NULL,"
+        " NULL, NULL, 'all', 'threads', 'real', NULL, NULL, 1000, 10000, 10,"
+        " 10000, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL;"
+        "UPDATE process SET profile_id = 2;"
+        "INSERT INTO process(id, profile_id, pid) VALUES(2, 1, 8);"
+        "UPDATE thread SET process_id = 2 WHERE id = 2;"
+        "UPDATE run SET status = 4 WHERE thread_id = 1;"
+        "UPDATE node_self SET status = 4 WHERE thread_id = 1;");
+    q_database *d = fixture_open(&f);
+    pr_err err = PR_ERR_INIT;
+    q_result *result = ask(d, "waits");
+    assert_int_equal(q_result_next(result, &err), PR_OK);
+    assert_int_equal(value(result, "self_samples").integer, 1);
+    assert_string_equal(value(result, "status").text, "waited for the GIL");
+    assert_int_equal(q_result_next(result, &err), PR_END);
+    q_result_free(result);
+    q_close(d);
+    fixture_end(&f);
+}
+
 static void
 explain_shows_sql_that_runs(void **state)
 {
@@ -795,6 +868,8 @@ main(void)
         cmocka_unit_test(a_range_must_end_after_it_begins),
         cmocka_unit_test(threads_and_summary_add_up),
         cmocka_unit_test(files_and_kinds_choose_rows_not_samples),
+        cmocka_unit_test(states_that_no_profile_has_are_refused),
+        cmocka_unit_test(waits_are_those_of_profiles_with_states),
         cmocka_unit_test(explain_shows_sql_that_runs),
         cmocka_unit_test(sums_that_are_ready_are_used_and_titled),
         cmocka_unit_test(a_stored_tree_is_answered_unless_it_cannot_be),
