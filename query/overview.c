@@ -92,6 +92,28 @@ number_of(const facts *f, const char *what)
 
 /* ---- what was recorded ---- */
 
+/* "1 thread", "2 threads" */
+static void
+write_count(const facts *f, const char *what, const char *one, FILE *out)
+{
+    const char *value = count_of(f, what);
+    fprintf(out, "%s %s", value, strcmp(value, "1") ? what : one);
+}
+
+/* "; 3 profiles of 1 process": only what there are several of. */
+static void
+write_parts(const facts *f, FILE *out)
+{
+    bool profiles = number_of(f, "profiles") > 1;
+    if (profiles)
+        fprintf(out, "; %s profiles of ", count_of(f, "profiles"));
+    else if (number_of(f, "processes") > 1)
+        fputs("; ", out);
+    else
+        return;
+    write_count(f, "processes", "process", out);
+}
+
 static void
 write_recorded(const facts *f, FILE *out)
 {
@@ -107,13 +129,12 @@ write_recorded(const facts *f, FILE *out)
         if (value && value[0])
             fprintf(out, "%-9s %s\n", shown[i].title, value);
     }
-    fprintf(out, "%-9s %s samples of %s threads in %s s", "recorded",
-            count_of(f, "samples"), count_of(f, "threads"),
-            count_of(f, "duration_s"));
-    if (number_of(f, "profiles") > 1)
-        fprintf(out, "; %s profiles", count_of(f, "profiles"));
-    if (number_of(f, "processes") > 1)
-        fprintf(out, "; %s processes", count_of(f, "processes"));
+    fprintf(out, "%-9s ", "recorded");
+    write_count(f, "samples", "sample", out);
+    fputs(" of ", out);
+    write_count(f, "threads", "thread", out);
+    fprintf(out, " in %s s", count_of(f, "duration_s"));
+    write_parts(f, out);
     putc('\n', out);
 }
 

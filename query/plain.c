@@ -167,7 +167,23 @@ static const char profiles_sql[] =
 
 /* ---- summary ---- */
 
-static const char summary_sql[] =
+/* Profiles that were recorded one after the other may be of one process: the
+ * same pid, host and start, which is that of a profile's first process. */
+#define REAL_PROCESSES                                                      \
+    "WITH real(process_id, process) AS (SELECT process.id, CASE WHEN"       \
+    " process.id = min(process.id) OVER (PARTITION BY process.profile_id)"  \
+    " AND pid IS NOT NULL AND start.value IS NOT NULL THEN json_array(pid," \
+    " host, start.value) ELSE process.id END FROM process JOIN profile"     \
+    " ON profile.id = process.profile_id LEFT JOIN meta AS start"           \
+    " ON start.profile_id = profile.id AND start.key = 'process.start_us') "
+
+/* A thread of such a process counts once; equal ids in one profile are not
+ * one thread. */
+#define REAL_THREADS                                                         \
+    "(SELECT DISTINCT process, tid, interp, row_number() OVER (PARTITION BY" \
+    " process_id, tid, interp) FROM thread JOIN real USING(process_id))"
+
+static const char summary_sql[] = REAL_PROCESSES
     "SELECT 'profiles' AS what, count(*) AS value FROM profile"
     " UNION ALL SELECT 'command', group_concat(DISTINCT command) FROM profile"
     " UNION ALL SELECT 'python', group_concat(DISTINCT python) FROM profile"
@@ -175,13 +191,15 @@ static const char summary_sql[] =
     " UNION ALL SELECT 'started', datetime(min(wall_us) / 1e6, 'unixepoch',"
     " 'localtime') FROM profile"
     " UNION ALL SELECT 'mode', group_concat(DISTINCT mode) FROM profile"
-    " UNION ALL SELECT 'duration_s', max(duration_us) / 1e6 FROM profile"
+    " UNION ALL SELECT 'duration_s', sum(longest) / 1e6 FROM (SELECT"
+    " max(duration_us) AS longest FROM profile"
+    " GROUP BY ifnull(recording, id))"
     " UNION ALL SELECT 'interval_s', min(interval_us) / 1e6 FROM profile"
     " UNION ALL SELECT 'samples', sum(samples) FROM profile"
     " UNION ALL SELECT 'seconds', sum(weight_us) / 1e6 FROM profile"
     " UNION ALL SELECT 'unobserved_s', sum(unobserved_us) / 1e6 FROM profile"
-    " UNION ALL SELECT 'processes', count(*) FROM process"
-    " UNION ALL SELECT 'threads', count(*) FROM thread"
+    " UNION ALL SELECT 'processes', count(DISTINCT process) FROM real"
+    " UNION ALL SELECT 'threads', count(*) FROM " REAL_THREADS
     " UNION ALL SELECT 'functions', count(*) FROM function"
     " UNION ALL SELECT 'files', count(*) FROM file"
     " UNION ALL SELECT 'stacks', count(*) FROM node"

@@ -64,6 +64,8 @@ def make_database():
                          " WHERE id = ?", (name, name.split(".")[-1], i))
     database.execute("UPDATE function SET qualname = 'f' || id, name ="
                      " 'f' || id WHERE id > 4")
+    database.execute("UPDATE file SET path = '/app/shop.py', base = 'shop.py'"
+                     " WHERE id = (SELECT file_id FROM function WHERE id = 1)")
     database.commit()
     database.close()
     shutil.copy("run.db", "old.bin")  # the base of comparisons
@@ -99,6 +101,11 @@ def main():
     result(overview.returncode == 0 and "trust" in overview.stdout and
            "Ask next:\n" in overview.stdout,
            "without a question there is a summary", overview.stdout)
+    with open("one.collapsed", "w", encoding="ascii") as file:
+        file.write("main;load 1\n")
+    done = ask("one.collapsed")
+    result("recorded  1 sample of 1 thread in" in done.stdout,
+           "one of a kind has no plural", done.stdout)
     for question in overview.stdout.split("Ask next:\n")[1].splitlines():
         done = ask(profile, question.strip())
         result(done.returncode == 0, "the question '%s' has an answer" %

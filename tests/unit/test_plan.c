@@ -642,6 +642,52 @@ files_and_kinds_choose_rows_not_samples(void **state)
     fixture_end(&f);
 }
 
+/* Five recordings: two of one process, one of the same pid that started
+ * later, and two that do not say when their process started; the last of them
+ * was recorded together with the one before it. */
+static const char recordings[] =
+    "INSERT INTO profile SELECT value, CAST(value AS BLOB), value || '.bin',"
+    " CASE WHEN value > 3 THEN x'0f' END, 'web1', NULL, NULL, NULL, 'wall',"
+    " '', 'real', NULL, NULL, 1000, value * 1000000, 0, 0, 0, NULL, NULL,"
+    " NULL, 0, 0, 1, 1, 1, NULL, NULL FROM json_each('[1,2,3,4,5]');"
+    "INSERT INTO process(id, profile_id, pid) SELECT id, id, 7 FROM profile;"
+    "INSERT INTO process(id, profile_id, pid) VALUES(6, 1, 8), (7, 2, 8);"
+    "INSERT INTO meta VALUES(1, 'process.start_us', 5),"
+    " (2, 'process.start_us', 5), (3, 'process.start_us', 6);"
+    "INSERT INTO thread(id, process_id, tid, interp, is_main, samples,"
+    " weight_us, unobserved_us) VALUES(1, 1, 7, 0, 1, 0, 0, 0),"
+    " (2, 1, 9, 0, 0, 0, 0, 0), (3, 2, 7, 0, 1, 0, 0, 0),"
+    " (4, 2, 7, 1, 0, 0, 0, 0), (5, 3, 7, 0, 1, 0, 0, 0),"
+    " (6, 4, 7, 0, 1, 0, 0, 0), (7, 4, 7, 0, 1, 0, 0, 0),"
+    " (8, 5, 7, 0, 1, 0, 0, 0);";
+
+static void
+a_process_that_was_recorded_twice_counts_once(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    fixture_write(&f, recordings);
+    q_database *d = fixture_open(&f);
+    pr_err err = PR_ERR_INIT;
+    q_result *result = ask(d, "summary");
+    int seen = 0;
+    while (q_result_next(result, &err) == PR_OK) {
+        const char *what = value(result, "what").text;
+        q_value v = value(result, "value");
+        if (strcmp(what, "processes") == 0 && ++seen)
+            assert_int_equal(v.integer, 6); /* 1 = 2, 3, 4, 5, 6, 7 */
+        if (strcmp(what, "threads") == 0 && ++seen)
+            assert_int_equal(v.integer, 7); /* thread 1 is thread 3 */
+        if (strcmp(what, "duration_s") == 0 && ++seen)
+            assert_true(v.real == 1 + 2 + 3 + 5); /* 4 ran beside 5 */
+    }
+    assert_int_equal(seen, 3);
+    q_result_free(result);
+    q_close(d);
+    fixture_end(&f);
+}
+
 /* A profile of imported stacks: each status says nothing. */
 #define WITHOUT_STATES                                \
     FIXTURE_ROWS "UPDATE profile SET knows_ran = 0,"  \
@@ -868,6 +914,7 @@ main(void)
         cmocka_unit_test(a_range_must_end_after_it_begins),
         cmocka_unit_test(threads_and_summary_add_up),
         cmocka_unit_test(files_and_kinds_choose_rows_not_samples),
+        cmocka_unit_test(a_process_that_was_recorded_twice_counts_once),
         cmocka_unit_test(states_that_no_profile_has_are_refused),
         cmocka_unit_test(waits_are_those_of_profiles_with_states),
         cmocka_unit_test(explain_shows_sql_that_runs),
