@@ -31,7 +31,7 @@ static const char help[] =
     "\n"
     "FILE: a database of 'pyconv --to sqlite', profiles, or folders of "
     "profiles.\n"
-    "'help' lists the verbs, 'help top' its clauses, 'explain QUERY' its SQL.\n"
+    "'pyquery help' lists the verbs, 'help top' its clauses, 'explain QUERY' its SQL.\n"
     "\n"
     "  -i             ask again and again, with completion and history\n"
     "      --follow   a live view of a recording that is being made\n"
@@ -271,6 +271,30 @@ join_words(int n, char **word)
     return query;
 }
 
+/* "help" and "help VERB" are about the language alone. */
+static bool
+is_help(const char *word)
+{
+    return strncasecmp(word, "help", 4) == 0 &&
+           (word[4] == '\0' || word[4] == ' ') && access(word, F_OK) != 0;
+}
+
+/* Where the first argument is not a file, is it because the query is first? */
+static bool
+begins_with_query(int argc, char **argv, const q_command *c)
+{
+    const char *last = c->sql ? c->sql : argv[argc - 1];
+    return access(argv[0], F_OK) != 0 && !c->follow &&
+           (is_verb(argv[0]) || access(last, F_OK) == 0);
+}
+
+static pr_code
+take_words(int argc, char **argv, q_command *c, pr_err *err)
+{
+    c->query = join_words(argc, argv);
+    return c->query ? PR_OK : pr_no_memory(err);
+}
+
 static pr_code
 take_arguments(int argc, char **argv, q_command *c, pr_err *err)
 {
@@ -279,13 +303,15 @@ take_arguments(int argc, char **argv, q_command *c, pr_err *err)
         pr_err_hint(err, "such as 'pyquery run.bin top 20'");
         return PR_USAGE;
     }
+    if (is_help(argv[0]) && !c->follow && !c->talk && !c->sql)
+        return take_words(argc, argv, c, err);
     int files = count_files(argc, argv);
     c->path = (const char *const *)argv;
     c->n_paths = (size_t)files;
-    const char *last = c->sql ? c->sql : argv[argc - 1];
-    if (access(argv[0], F_OK) != 0 && access(last, F_OK) == 0 && !c->follow) {
+    if (begins_with_query(argc, argv, c)) {
         PR_FAIL(err, PR_USAGE, "'%s' is not a file", argv[0]);
-        pr_err_hint(err, "the file comes first, then the query");
+        pr_err_hint(err, "the file comes first, then the query, such as"
+                         " 'pyquery run.bin top 20'");
         return PR_USAGE;
     }
     if (c->follow && files != 1)
@@ -294,8 +320,7 @@ take_arguments(int argc, char **argv, q_command *c, pr_err *err)
         return PR_OK;
     if (c->sql)
         return PR_FAIL(err, PR_USAGE, "--sql and a query cannot both be asked");
-    c->query = join_words(argc - files, argv + files);
-    return c->query ? PR_OK : pr_no_memory(err);
+    return take_words(argc - files, argv + files, c, err);
 }
 
 /* "as csv" in the query, and whether it is a check; a wrong query is reported

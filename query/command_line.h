@@ -12,7 +12,7 @@ typedef struct q_command {
     q_format format;
     const char *sql;
     const char *const *path;
-    size_t n_paths;
+    size_t n_paths; /* 0: the query asks for help alone */
     char *query;   /* NULL: none was given */
     bool all;      /* summary with what the recorder noted */
     bool follow;   /* a live view of a recording that is being made */

@@ -574,6 +574,19 @@ open_paths(const char *const *path, size_t n, uint64_t memory, sqlite3 **ret,
     return rc;
 }
 
+static pr_code
+open_nothing(sqlite3 **ret, pr_err *err)
+{
+    int rc = sqlite3_open_v2(":memory:", ret,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (rc == SQLITE_OK)
+        return PR_OK;
+    sqlite3_close(*ret);
+    *ret = NULL;
+    return PR_FAIL(err, code_of(rc), "cannot open a database in memory: %s",
+                   sqlite3_errstr(rc));
+}
+
 pr_code
 q_open_all(const char *const *path, size_t n, uint64_t memory, q_database **ret,
            pr_err *err)
@@ -583,7 +596,8 @@ q_open_all(const char *const *path, size_t n, uint64_t memory, q_database **ret,
         return pr_no_memory(err);
     database->max_ticks = MAX_TICKS;
     database->memory = memory;
-    pr_code opened = open_paths(path, n, memory, &database->sqlite, err);
+    pr_code opened = n ? open_paths(path, n, memory, &database->sqlite, err)
+                       : open_nothing(&database->sqlite, err);
     if (!database->sqlite) {
         q_close(database);
         return opened;
@@ -591,7 +605,7 @@ q_open_all(const char *const *path, size_t n, uint64_t memory, q_database **ret,
     /* the rest of a damaged profile keeps its message */
     pr_err *later = opened == PR_OK ? err : NULL;
     pr_code rc = guard(database, later);
-    if (rc == PR_OK)
+    if (rc == PR_OK && n)
         rc = check_database(database, path[0], later);
     if (rc != PR_OK) {
         q_close(database);

@@ -31,7 +31,8 @@ typedef struct q_value {
  * where the cache is; without one it is converted into memory).  PR_FOREIGN for anything else, PR_NEWER for a schema of
  * another version; PR_CUT or PR_DAMAGED with *ret set: a part was read. */
 pr_code q_open(const char *path, q_database **ret, pr_err *err);
-/* memory: as conv_opts has it, for profiles; 0: the default. */
+/* memory: as conv_opts has it, for profiles; 0: the default.  n 0: no tables,
+ * for questions of the language alone, such as "help top". */
 pr_code q_open_all(const char *const *path, size_t n, uint64_t memory,
                    q_database **ret, pr_err *err);
 void q_close(q_database *database); /* takes NULL */

@@ -142,12 +142,19 @@ TEXT
 ends 2 "a wrong verb" pyquery run.db "tops"
 ends 2 "a write" pyquery run.db --sql "DELETE FROM node"
 ends 2 "no file" pyquery
-for order in "top run.db" "--sql run.db SELECT"; do
+for order in "top run.db" "--sql run.db SELECT" "top 3" "explain top"; do
     # shellcheck disable=SC2086 # a list of words
     pyquery $order 2>error
     [ $? -eq 2 ] && grep -q "the file comes first" error
     result $? "the wrong order, '$order', is named"
 done
+for question in "help" "help waits" "help top as csv"; do
+    # shellcheck disable=SC2086 # a list of words
+    pyquery $question >one 2>error && [ ! -s error ] && [ -s one ] &&
+        pyquery run.db "$question" | cmp - one
+    result $? "'$question' needs no file"
+done
+ends 4 "help of no verb" pyquery help nothing
 ends 4 "an unknown name" pyquery run.db "tree from nobody"
 ends 1 "no such file" pyquery missing.db "top"
 mkdir empty
