@@ -115,8 +115,7 @@ static const unit units[] = {
     [Q_MODULE] = {", ifnull(module, path) AS module, class",
                   " JOIN file ON file.id = a", "1", "ifnull(module, path)"},
     [Q_CLASS] = {", class", " JOIN file ON file.id = a", "1", "class"},
-    [Q_TASK] = {", qualname AS task", " JOIN function ON function.id = a", "1",
-                "qualname, a"},
+    [Q_TASK] = {", qualname AS task", JOIN_FUNCTION, "1", "qualname, a"},
     [Q_OPCODE] = {", ifnull((SELECT name FROM opcode WHERE number = b"
                   " ORDER BY python DESC LIMIT 1), b) AS opcode",
                   "", "b >= 0", "b"},

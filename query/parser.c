@@ -21,6 +21,7 @@ typedef struct parser {
     q_lexer lexer;
     q_token token; /* the next one, not taken */
     unsigned seen; /* clauses, by their bit */
+    bool has_unit; /* `per` named one */
     q_day day;     /* of the range's last day, with has_day */
     bool has_day;
     q_query query;
@@ -241,6 +242,7 @@ parse_per(parser *p, pr_err *err)
         return rc;
     if (value & UNIT) {
         p->query.unit = (q_unit)(value & ~(unsigned)UNIT);
+        p->has_unit = true;
         return PR_OK;
     }
     p->query.split = (q_split)value;
@@ -552,6 +554,24 @@ no_clause(const parser *p, const q_verb_info *v, pr_err *err)
     return unexpected_word(p, open, err);
 }
 
+/* Does the verb take what followed `per`? */
+static pr_code
+check_part(const parser *p, const q_verb_info *v, pr_err *err)
+{
+    const q_query *q = &p->query;
+    bool has_owner = q->split != Q_WHOLE && q->split != Q_PER_TIME;
+    if (p->has_unit && !(v->clauses & Q_PER_A_UNIT)) {
+        PR_FAIL_AT(err, PR_USAGE, q->split_at,
+                   "the rows of '%s' are not those of another unit", v->word);
+        pr_err_hint(err, "'help %s' lists what may follow 'per'", v->word);
+        return PR_USAGE;
+    }
+    if (has_owner && !(v->clauses & (Q_PER_AN_OWNER | Q_PER_A_BUILD)))
+        return PR_FAIL_AT(err, PR_USAGE, q->split_at,
+                          "here parts are parts of time, such as 'per 100ms'");
+    return PR_OK;
+}
+
 static pr_code
 take_clause(parser *p, const q_verb_info *v, pr_err *err)
 {
@@ -567,7 +587,9 @@ take_clause(parser *p, const q_verb_info *v, pr_err *err)
                               c->word);
         p->seen |= c->bit;
         pr_code rc = advance(p, err);
-        return rc == PR_OK ? c->parse(p, err) : rc;
+        if (rc == PR_OK)
+            rc = c->parse(p, err);
+        return rc == PR_OK ? check_part(p, v, err) : rc;
     }
     return no_clause(p, v, err);
 }

@@ -232,9 +232,10 @@ static const struct clause_help {
     const char *text;
 } clause_helps[] = {
     {Q_CLAUSE_BY, "by self | total | ran | name"},
-    {Q_CLAUSE_PER, "per function | line | file | module | class | task"},
-    {Q_CLAUSE_PER, "per thread | process | profile | status | second | 100ms |"
-                   " label KEY"},
+    {Q_PER_A_UNIT, "per function | line | file | module | class | task"},
+    {Q_PER_AN_OWNER, "per thread | process | profile | status | label KEY"},
+    {Q_PER_A_SPAN, "per second | 100ms"},
+    {Q_PER_A_BUILD, "per profile | label KEY"},
     {Q_CLAUSE_WHERE, "where gil | cpu | idle | waiting | exception | main |"
                      " native | gc [and ...]"},
     {Q_CLAUSE_WHERE, "where function | file | module | class | task | thread |"

@@ -373,9 +373,6 @@ by_time(q_database *database, const q_query *query, int64_t width, q_query *ret,
         pr_err *err)
 {
     *ret = *query;
-    if (query->split != Q_WHOLE && query->split != Q_PER_TIME)
-        return PR_FAIL_AT(err, PR_USAGE, query->split_at,
-                          "here parts are parts of time, such as 'per 100ms'");
     ret->split = Q_PER_TIME;
     ret->width_us = query->width_us ? query->width_us : width;
     if (ret->width_us == 0)
@@ -426,9 +423,6 @@ plan_waits(q_database *database, const q_query *query, q_plan *plan,
            pr_err *err)
 {
     q_query states = *query;
-    if (query->split != Q_WHOLE)
-        return PR_FAIL_AT(err, PR_USAGE, query->split_at,
-                          "'waits' has its own parts: the things waited for");
     states.split = Q_PER_STATUS;
     states.unit = Q_FUNCTION;
     pr_code rc = make_fold(database, &states, Q_FOLD_UNITS, plan, err);

@@ -6,7 +6,10 @@
 #include <stddef.h>
 
 #define BY      Q_CLAUSE_BY
-#define PER     Q_CLAUSE_PER
+#define PARTS   (Q_CLAUSE_PER | Q_PER_AN_OWNER | Q_PER_A_SPAN)
+#define PER     (PARTS | Q_PER_A_UNIT)
+#define SPANS   (Q_CLAUSE_PER | Q_PER_A_SPAN)
+#define BUILDS  (Q_CLAUSE_PER | Q_PER_A_BUILD)
 #define IN      Q_CLAUSE_IN
 #define DEPTH   Q_CLAUSE_DEPTH
 #define ABOVE   Q_CLAUSE_ABOVE
@@ -28,10 +31,10 @@ static const q_verb_info verbs[] = {
     {"opcodes", Q_TOP, Q_OPCODE, Q_BY_SELF, 20, NULL, false, BY | PER | SAMPLES,
      "by bytecode instruction", "opcodes where function = parse"},
     {"callers", Q_CALLERS, Q_FUNCTION, Q_BY_TOTAL, 20, "of", true,
-     BY | PER | IN | FRAMES, "the functions that called one",
+     BY | PARTS | IN | FRAMES, "the functions that called one",
      "callers of json.dumps"},
     {"callees", Q_CALLEES, Q_FUNCTION, Q_BY_TOTAL, 20, "of", true,
-     BY | PER | IN | FRAMES, "the functions that one called",
+     BY | PARTS | IN | FRAMES, "the functions that one called",
      "callees of main where gil"},
     {"tree", Q_TREE, Q_FUNCTION, Q_BY_TOTAL, 0, "from", false,
      DEPTH | ABOVE | FRAMES, "calls from the roots, or from one function",
@@ -46,14 +49,14 @@ static const q_verb_info verbs[] = {
     {"source", Q_SOURCE, Q_LINE, Q_BY_NAME, 0, "", true, SAMPLES,
      "the source of a function with the share of each line", "source load"},
     {"timeline", Q_TIMELINE, Q_FUNCTION, Q_BY_DEFAULT, 0, NULL, false,
-     PER | SAMPLES, "how busy the process was, over time",
+     SPANS | SAMPLES, "how busy the process was, over time",
      "timeline per 100ms"},
     {"hottest", Q_HOTTEST, Q_FUNCTION, Q_BY_DEFAULT, 10, NULL, false,
-     PER | FRAMES, "the seconds in which most ran, and what ran",
+     SPANS | FRAMES, "the seconds in which most ran, and what ran",
      "hottest 3 per 10ms"},
     {"longest", Q_LONGEST, Q_FUNCTION, Q_BY_DEFAULT, 10, NULL, false, SAMPLES,
      "the longest times in one stack", "longest 5"},
-    {"waits", Q_WAITS, Q_FUNCTION, Q_BY_DEFAULT, 20, NULL, false, PER | FRAMES,
+    {"waits", Q_WAITS, Q_FUNCTION, Q_BY_DEFAULT, 20, NULL, false, FRAMES,
      "where threads did not run, and what for", "waits 10"},
     {"tasks", Q_TASKS, Q_TASK, Q_BY_DEFAULT, 20, NULL, false,
      BY | PER | SAMPLES, "asyncio tasks: how long each ran and waited",
@@ -79,7 +82,7 @@ static const q_verb_info verbs[] = {
     {"check", Q_CHECK, Q_FUNCTION, Q_BY_SELF, 0, "...", false, Q_CLAUSES_SIDES,
      "whether rules for a comparison hold, for CI", "check old.bin"},
     {"history", Q_HISTORY, Q_FUNCTION, Q_BY_SELF, 20, "", false,
-     BY | PER | IN | Q_CLAUSES_FRAMES | Q_CLAUSE_SCALE,
+     BY | BUILDS | IN | Q_CLAUSES_FRAMES | Q_CLAUSE_SCALE,
      "functions over many builds, and the builds that changed them",
      "history self(load)"},
     {"help", Q_HELP, Q_FUNCTION, Q_BY_DEFAULT, 0, "", false, 0,

@@ -22,6 +22,11 @@ enum {
     Q_CLAUSE_AS = 2048,
     Q_CLAUSE_TO = 4096,
     Q_CLAUSE_SCALE = 8192, /* scale, unit */
+    /* parts and units that may follow `per` */
+    Q_PER_A_UNIT = 1 << 14,   /* function, line, file, ... */
+    Q_PER_AN_OWNER = 1 << 15, /* thread, process, profile, status, label */
+    Q_PER_A_SPAN = 1 << 16,   /* second, 100ms */
+    Q_PER_A_BUILD = 1 << 17,  /* profile, label */
     /* choose samples */
     Q_CLAUSES_SAMPLES =
         Q_CLAUSE_WHERE | Q_CLAUSE_THREAD | Q_CLAUSE_RANGE | Q_CLAUSE_FOCUS,

@@ -72,6 +72,26 @@ def make_database():
     return "run.db"
 
 
+PARTS = ("function", "line", "file", "module", "class", "task", "thread",
+         "process", "profile", "status", "second", "100ms", "label")
+
+
+def check_parts(profile, verb, example):
+    """The help of a verb lists the parts that it takes, and no others."""
+    text = ask(profile, "help", verb, "as", "csv").stdout
+    listed = [part.split()[0] for row in csv.reader(io.StringIO(text))
+              if row[1].startswith("per ") for part in row[1][4:].split("|")]
+    question = example.split(" per ")[0].split(" above ")[0]
+    wrong = []
+    for part in PARTS:
+        asked = "label no" if part == "label" else part
+        status = ask(profile, "%s per %s" % (question, asked)).returncode
+        wanted = 2 if part not in listed else 4 if part == "label" else 0
+        if status != wanted:
+            wrong.append((part, status, wanted))
+    result(not wrong, "help %s lists the parts that it takes" % verb, wrong)
+
+
 def main():
     profile = make_database()
     spec, told = examples_of_spec(), examples_of_help(profile)
@@ -88,6 +108,7 @@ def main():
                if verb in COMPUTED else
                done.returncode == 0 and "SELECT" in done.stdout,
                "explain %s" % example, done.stderr)
+        check_parts(profile, verb, example)
         done = ask(profile, "help", verb)
         result(done.returncode == 0 and example in done.stdout,
                "help %s" % verb, done.stderr)
