@@ -199,6 +199,17 @@ only_a_file_has_a_line_after_it(void **state)
     free(text);
 }
 
+static void
+threads_name_the_wait_for_the_gil(void **state)
+{
+    (void)state;
+    char *text = render(Q_MARKDOWN, "threads where waiting");
+    if (!strstr(text, "| GIL | CPU | GIL wait | idle |") ||
+        !strstr(text, "| 0.0% | 0.0% | 100.0% | 0.0% |"))
+        fail_msg("%s", text);
+    free(text);
+}
+
 int
 main(void)
 {
@@ -211,6 +222,7 @@ main(void)
         cmocka_unit_test(answers_have_a_title_and_trees_an_indent),
         cmocka_unit_test(a_fault_is_marked_below_its_character),
         cmocka_unit_test(only_a_file_has_a_line_after_it),
+        cmocka_unit_test(threads_name_the_wait_for_the_gil),
         cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
