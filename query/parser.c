@@ -670,6 +670,54 @@ take_files(parser *p, pr_err *err)
     return rc;
 }
 
+/* Words that stand between some verbs and their name. */
+static bool
+is_link(const q_token *token)
+{
+    return q_token_is(token, "of") || q_token_is(token, "from");
+}
+
+/* 'lines of f' asks for the lines of one function, which is 'source f'. */
+static bool
+means_source(const q_verb_info *v)
+{
+    return v->unit == Q_LINE && !v->link;
+}
+
+/* "did you mean 'tree from f'", with the name that follows. */
+static void
+hint_link(const parser *p, const q_verb_info *v, pr_err *err)
+{
+    parser next = *p;
+    const char *word = means_source(v) ? "source" : v->word;
+    const char *link = v->link && v->link[0] ? v->link : NULL;
+    if (is_link(&next.token) && advance(&next, NULL) != PR_OK)
+        return;
+    const q_token *name = &next.token;
+    int len = name->len > 60 ? 60 : (int)name->len;
+    const char quote[] = {name->quote, '\0'};
+    if (name->kind != Q_TOKEN_END && (v->link || means_source(v)))
+        pr_err_hint(err, "did you mean '%s %s%s%s%.*s%s'", word,
+                    link ? link : "", link ? " " : "", quote, len, name->text,
+                    quote);
+}
+
+/* A verb before a link that is not its own, such as "tree of f". */
+static pr_code
+check_link(const parser *p, const q_verb_info *v, pr_err *err)
+{
+    parser next = *p;
+    bool own = v->link && v->link[0] && q_token_is(&p->token, v->link);
+    if (own || (!v->link && !means_source(v)) || !is_link(&p->token) ||
+        advance(&next, NULL) != PR_OK || next.token.kind == Q_TOKEN_END ||
+        is_clause(&next))
+        return PR_OK;
+    PR_FAIL_AT(err, PR_USAGE, p->token.at, "'%s' takes no '%.*s'", v->word,
+               (int)p->token.len, p->token.text);
+    hint_link(p, v, err);
+    return PR_USAGE;
+}
+
 /* What belongs to the verb itself: its number, its name, its files. */
 static pr_code
 take_subject(parser *p, const q_verb_info *v, pr_err *err)
@@ -683,6 +731,9 @@ take_subject(parser *p, const q_verb_info *v, pr_err *err)
     }
     if (v->link && strcmp(v->link, "...") == 0)
         return take_files(p, err);
+    pr_code linked = check_link(p, v, err);
+    if (linked != PR_OK)
+        return linked;
     bool ends = p->token.kind == Q_TOKEN_END || is_clause(p);
     if (!v->link || (!v->needs_name && ends))
         return PR_OK;
@@ -691,7 +742,9 @@ take_subject(parser *p, const q_verb_info *v, pr_err *err)
             return PR_OK;
         char wanted[40] = "'";
         strcat(strcat(wanted, v->link), "' and a name");
-        return unexpected(p, wanted, err);
+        unexpected(p, wanted, err);
+        hint_link(p, v, err);
+        return PR_USAGE;
     }
     pr_code rc = v->link[0] ? advance(p, err) : PR_OK;
     return rc == PR_OK ? take_name(p, "a name", &p->query.of, err) : rc;

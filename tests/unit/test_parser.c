@@ -151,6 +151,49 @@ sql_in_place_of_a_query_is_sent_to_its_option(void **state)
 }
 
 static void
+a_wrong_word_before_a_name_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t at;
+        const char *hint;
+    } cases[] = {
+        {"source of load", 7, "did you mean 'source load'"},
+        {"source from load", 7, "did you mean 'source load'"},
+        {"tree of load above 5%", 5, "did you mean 'tree from load'"},
+        {"lines of load", 6, "did you mean 'source load'"},
+        {"lines 5 of load", 8, "did you mean 'source load'"},
+        {"bottomup from load", 9, "did you mean 'bottomup of load'"},
+        {"callers from load", 8, "did you mean 'callers of load'"},
+        {"callers load", 8, "did you mean 'callers of load'"},
+        {"paths of \"a b\"", 6, "did you mean 'paths to \"a b\"'"},
+        {"history of load", 8, "did you mean 'history load'"},
+        {"help of top", 5, "did you mean 'help top'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        q_query q;
+        pr_err err = PR_ERR_INIT;
+        pr_code rc = q_parse(cases[i].text, &q, &err);
+        if (rc != PR_USAGE || err.offset != cases[i].at ||
+            strcmp(err.hint, cases[i].hint) != 0)
+            fail_msg("'%s': code %d at %llu: %s; %s", cases[i].text, rc,
+                     (unsigned long long)err.offset, err.what, err.hint);
+    }
+    static const char *const names[] = {"source of", "history of as csv",
+                                        "tree from of",
+                                        "source from where gil"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        q_query q;
+        pr_err err = PR_ERR_INIT;
+        if (q_parse(names[i], &q, &err) != PR_OK)
+            fail_msg("'%s': %s", names[i], err.what);
+        assert_non_null(q.of.text);
+        q_query_release(&q);
+    }
+}
+
+static void
 faults_are_reported_with_their_column(void **state)
 {
     (void)state;
@@ -258,6 +301,7 @@ main(void)
         cmocka_unit_test(a_comparison_names_its_sides),
         cmocka_unit_test(clauses_come_in_any_order),
         cmocka_unit_test(times_are_read_to_the_microsecond),
+        cmocka_unit_test(a_wrong_word_before_a_name_is_named),
         cmocka_unit_test(faults_are_reported_with_their_column),
         cmocka_unit_test(sql_in_place_of_a_query_is_sent_to_its_option),
         cmocka_unit_test(
