@@ -151,9 +151,10 @@ write_json_comparison(const q_result *result, FILE *out)
         return;
     fprintf(out,
             ",\n\"comparison\": {\"scale\": \"%s\", \"tested\": %zu,"
-            " \"marked\": %zu, \"suspects\": %zu, \"confirmed\": %s",
-            scales[c->scale], c->n_tested, c->n_marked, c->n_suspects,
-            c->confirmed ? "true" : "false");
+            " \"marked\": %zu, \"new\": %zu, \"gone\": %zu, \"suspects\": %zu,"
+            " \"confirmed\": %s",
+            scales[c->scale], c->n_tested, c->n_marked, c->n_new, c->n_gone,
+            c->n_suspects, c->confirmed ? "true" : "false");
     write_json_real("factor", c->factor, out);
     write_json_real("factor_low", c->factor_low, out);
     write_json_real("factor_high", c->factor_high, out);

@@ -99,14 +99,17 @@ is_missing(const conv_measure *run, size_t runs, size_t runs_without)
            fmin(n, n * (double)runs_without / (double)runs) >= ENOUGH_NEW;
 }
 
+/* A function that has no time of its own may still be called: the stacks say
+ * whether a side has it. */
 static conv_verdict
-find_presence(const conv_sides *s, size_t f, const conv_change *c)
+find_presence(const conv_sides *s, size_t f)
 {
-    size_t k = s->n_base, m = s->n_new;
-    const conv_measure *run = s->function + f * (k + m);
-    if (c->base.n == 0 && is_missing(run + k, m, k))
+    size_t k = s->n_base, m = s->n_new, at = f * (k + m);
+    const conv_measure *run = s->function + at;
+    const conv_measure *stack = (s->on_stack ? s->on_stack : s->function) + at;
+    if (add_up(stack, k).n == 0 && is_missing(run + k, m, k))
         return CONV_NEW;
-    if (c->now.n == 0 && is_missing(run, k, m))
+    if (add_up(stack + k, m).n == 0 && is_missing(run, k, m))
         return CONV_GONE;
     return CONV_CANNOT_TELL;
 }
@@ -304,7 +307,9 @@ test_all(comparison *c)
     for (size_t f = 0; f < c->sides->n_functions; f++) {
         measure(c, f, &c->change[f]);
         test(c, f, &c->change[f]);
-        c->change[f].verdict = find_presence(c->sides, f, &c->change[f]);
+        c->change[f].verdict = find_presence(c->sides, f);
+        c->head->n_new += c->change[f].verdict == CONV_NEW;
+        c->head->n_gone += c->change[f].verdict == CONV_GONE;
     }
     test_factor(c);
 }
@@ -372,7 +377,8 @@ check(const conv_sides *s, pr_err *err)
     if (!is_possible(s->whole, runs))
         return PR_FAIL(err, PR_USAGE, "a run has an impossible sum");
     for (size_t f = 0; f < s->n_functions; f++)
-        if (!is_possible(s->function + f * runs, runs))
+        if (!is_possible(s->function + f * runs, runs) ||
+            (s->on_stack && !is_possible(s->on_stack + f * runs, runs)))
             return PR_FAIL(err, PR_USAGE, "a function has an impossible sum");
     return PR_OK;
 }

@@ -30,6 +30,9 @@ typedef struct conv_sides {
     const double
         *work; /* [n_base + n_new]: units of work that the run did, each
                          * above 0; NULL: all did the same */
+    const conv_measure
+        *on_stack; /* as `function`, of all samples whose stacks have
+                                   * the function; NULL: `function` */
 } conv_sides;
 
 /* The scale on which a function's seconds are compared. */
@@ -45,7 +48,7 @@ typedef struct conv_compare_opts {
     conv_scale scale;
     double alpha;        /* chance of one false mark or more a comparison */
     double least_effect; /* 0.05: a change of at most 5 % is never marked */
-    double least_share;  /* 0.005: only functions with 0.5 % of a side are
+    double least_share;  /* only functions with this share of a side are
                           * tested */
     double same_within;  /* 0.10: "same" needs an interval within 10 % */
 } conv_compare_opts;
@@ -55,9 +58,13 @@ typedef struct conv_compare_opts {
  * their seconds, besides that of counting. */
 #define CONV_ONE_RUN_SD 0.10
 
-#define CONV_COMPARE_OPTS_INIT                                                 \
-    {                                                                          \
-        sizeof(conv_compare_opts), CONV_SCALE_CENTRED, 0.05, 0.05, 0.005, 0.10 \
+/* The share of a side that a function needs to be tested. */
+#define CONV_LEAST_SHARE 0.005
+
+#define CONV_COMPARE_OPTS_INIT                                     \
+    {                                                              \
+        sizeof(conv_compare_opts), CONV_SCALE_CENTRED, 0.05, 0.05, \
+            CONV_LEAST_SHARE, 0.10                                 \
     }
 
 typedef enum conv_verdict {
@@ -65,8 +72,8 @@ typedef enum conv_verdict {
     CONV_SAME,            /* within conv_change.within */
     CONV_WORSE,
     CONV_BETTER,
-    CONV_NEW, /* no sample in the base, and enough in the new side */
-    CONV_GONE
+    CONV_NEW, /* on no stack of the base, and enough samples in the new side */
+    CONV_GONE /* the same with the sides exchanged */
 } conv_verdict;
 
 /* Why seconds or shares moved although the verdict is not worse or better. */
@@ -104,6 +111,7 @@ typedef struct conv_comparison {
     double factor_p;                /* two-sided; NAN with one run a side */
     double base_us, new_us;         /* of a run, or of a unit of work: mean, all
                              * functions */
+    size_t n_new, n_gone;           /* functions with these verdicts */
     size_t n_tested;
     size_t n_marked;   /* of them: worse or better */
     size_t n_suspects; /* of them: p < 0.05 alone, and slower by more than the

@@ -20,7 +20,7 @@ enum {
     TOP = 20,           /* functions of a summary */
     SHOWN = 3           /* functions that a failed rule names */
 };
-static const double ALPHA = 0.05, LEAST_SHARE = 0.005;
+static const double ALPHA = 0.05, LEAST_SHARE = CONV_LEAST_SHARE;
 
 typedef struct check {
     const q_query *query;

@@ -215,8 +215,11 @@ q_contrast_describe(const q_contrast *contrast, unsigned measure, pr_buffer *to)
     pr_buffer_printf(to, "%zu run%s against %zu, compared %s\n", s->n_new,
                      plural(s->n_new), s->n_base, scales[h->scale]);
     describe_factor(h, s->work, to);
-    pr_buffer_printf(to, "%zu function%s tested, %zu marked\n", h->n_tested,
-                     plural(h->n_tested), h->n_marked);
+    pr_buffer_printf(to,
+                     "%zu function%s tested: %zu worse or better;"
+                     " besides %zu new, %zu gone\n",
+                     h->n_tested, plural(h->n_tested), h->n_marked, h->n_new,
+                     h->n_gone);
     for (size_t i = 0; i < s->roots.n; i++)
         pr_buffer_printf(to, "files of %s are those of %s in the base\n",
                          s->roots.root[i].to, s->roots.root[i].from);

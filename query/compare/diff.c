@@ -42,13 +42,22 @@ compare_ranks(const void *x, const void *y)
     return (a->function > b->function) - (a->function < b->function);
 }
 
+enum { UNMARKED = 4 };
+
+/* A function that came or went counts for as little as one that is not tested,
+ * if its share is as small. */
 static int
-rank_of(conv_verdict verdict)
+rank_of(const conv_change *c)
 {
-    static const int ranks[] = {
-        [CONV_WORSE] = 0, [CONV_NEW] = 1,         [CONV_BETTER] = 2,
-        [CONV_GONE] = 3,  [CONV_CANNOT_TELL] = 4, [CONV_SAME] = 4};
-    return ranks[verdict];
+    static const int ranks[] = {[CONV_WORSE] = 0,
+                                [CONV_NEW] = 1,
+                                [CONV_BETTER] = 2,
+                                [CONV_GONE] = 3,
+                                [CONV_CANNOT_TELL] = UNMARKED,
+                                [CONV_SAME] = UNMARKED};
+    return fmax(c->base_share, c->new_share) < CONV_LEAST_SHARE
+               ? UNMARKED
+               : ranks[c->verdict];
 }
 
 /* Marked functions by how much time they changed, the others by their time. */
@@ -58,10 +67,10 @@ rank(const conv_change *change, size_t n)
     ranked *order = calloc(n + 1, sizeof *order);
     for (size_t f = 0; order && f < n; f++) {
         const conv_change *c = &change[f];
-        int place = rank_of(c->verdict);
+        int place = rank_of(c);
         order[f] = (ranked){place,
-                            place < 4 ? fabs(c->new_us - c->base_us)
-                                      : fmax(c->new_us, c->base_us),
+                            place < UNMARKED ? fabs(c->new_us - c->base_us)
+                                             : fmax(c->new_us, c->base_us),
                             f};
     }
     if (order)

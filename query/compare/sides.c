@@ -645,6 +645,7 @@ q_sides_measure(const q_sides *sides, unsigned measure)
                         .n_new = sides->n_new,
                         .n_functions = sides->key.n,
                         .function = sides->of[measure],
+                        .on_stack = sides->of[Q_TOTAL],
                         .whole = sides->whole[measure],
                         .work = sides->work};
 }

@@ -107,6 +107,29 @@ def check_conditions(results):
                   "load" not in done.stdout, f"{done.stdout} {done.stderr}")
 
 
+def check_presence(results):
+    """`get` has no self time in the new side, but `read` is called from it;
+    `left` is on no stack of it, with a share too small to be tested."""
+    before = {**COUNTS, "get": 24, "read": 200, "left": 12, "gone": 300}
+    made_runs.write("calls.bin", before, callers={"read": "get"})
+    made_runs.write("still.bin", {**COUNTS, "pack": 4000, "get": 0,
+                                  "read": 200}, callers={"read": "get"})
+    for order in ("", " by total"):
+        found = rows("still.bin", f"diff calls.bin{order} as csv")
+        results.check(f"a function that is still called is not gone{order}",
+                      found["get"]["verdict"] not in ("new", "gone") and
+                      found["left"]["verdict"] == "gone" and
+                      found["gone"]["verdict"] == "gone",
+                      {n: r["verdict"] for n, r in found.items()})
+    names = list(rows("still.bin", "diff calls.bin as csv"))
+    results.check("a function that is gone and was small is not among the first",
+                  names[0] == "pack" and names.index("gone") <
+                  names.index("log") < names.index("left"), names)
+    done = ask("still.bin", "diff calls.bin")
+    results.check("the head counts the functions that are gone",
+                  " 0 new, 2 gone" in done.stdout, done.stdout)
+
+
 def check_found(results):
     for title, question in (
             ("a folder", ["new", "diff", "old", "as", "csv"]),
@@ -257,6 +280,7 @@ def main():
         make_sides(random.Random(seed))
         check_exact(results)
         check_conditions(results)
+        check_presence(results)
         check_found(results)
         check_json(results)
         check_scales(results)

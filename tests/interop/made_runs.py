@@ -11,9 +11,9 @@ WALL = 1700000000000000
 
 def write(path, counts, file=b"/app/shop.py", start_s=0, mode=0,
           python=(3, 13, 5), interval=INTERVAL, labels=None, host=b"box",
-          recording=None, pid=100):
+          recording=None, pid=100, callers=None):
     """counts: {function: samples whose innermost frame it is}; all are called
-    by main()."""
+    by main(), or by another of them that main() calls: {function: caller}."""
     profile = profiles.Maker(random.Random(1), names=(), frames=0,
                              start=1).profile
     profile.start.update(interval_us=interval, mode=mode, capture=0x48,
@@ -24,8 +24,10 @@ def write(path, counts, file=b"/app/shop.py", start_s=0, mode=0,
     thread = profile.thread(1, 0)
     thread.main = 1
     time = 0
-    for i, n in enumerate(counts.values()):
-        thread.add((1 + i, 0), [(time + interval * j, 5) for j in range(n)])
+    place = {name: 1 + i for i, name in enumerate(counts)}
+    for i, (name, n) in enumerate(counts.items()):
+        between = [place[callers[name]]] if name in (callers or {}) else []
+        thread.add((1 + i, *between, 0), [(time + interval * j, 5) for j in range(n)])
         time += interval * n
     profile.meta = {b"pid": b"%d" % pid, b"host": host,
                     b"command": b"python3 shop.py",

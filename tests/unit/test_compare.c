@@ -287,6 +287,36 @@ a_function_is_new_if_the_base_would_have_had_it(void **state)
     assert_int_equal(change[5].verdict, CONV_CANNOT_TELL);
 }
 
+/* A function without self time that is on stacks all the same is called. */
+static void
+a_function_on_a_stack_is_neither_new_nor_gone(void **state)
+{
+    (void)state;
+    made m;
+    static conv_measure on_stack[MOST_FUNCTIONS * MOST_RUNS];
+    make(&m, 12, 3, 3, 8, .02, .02);
+    for (size_t r = 0; r < 3; r++) {
+        set(&m, 5, 3 + r, 0); /* its callee remains */
+        set(&m, 6, r, 0);     /* its callee was there */
+        set(&m, 7, 3 + r, 0); /* goes */
+    }
+    sum_up(&m);
+    memcpy(on_stack, m.function, sizeof on_stack);
+    on_stack[5 * 6 + 4] = on_stack[6 * 6 + 2] = (conv_measure){1, 1000};
+    m.sides.on_stack = on_stack;
+    conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
+    assert_int_equal(change[5].verdict, CONV_BETTER);
+    assert_int_equal(change[6].verdict, CONV_WORSE);
+    assert_int_equal(change[7].verdict, CONV_GONE);
+    assert_int_equal(head.n_gone, 1);
+    assert_int_equal(head.n_new, 0);
+    assert_int_equal(head.n_tested, 7);
+    on_stack[0].n = -1;
+    conv_compare_opts opts = CONV_COMPARE_OPTS_INIT;
+    assert_int_equal(conv_compare(&m.sides, &opts, change, &head, NULL),
+                     PR_USAGE);
+}
+
 /* A base with two modes explains a new run that lies in one of them. */
 static void
 two_modes_are_seen(void **state)
@@ -505,6 +535,7 @@ main(void)
         cmocka_unit_test(one_run_a_side_is_unconfirmed),
         cmocka_unit_test(the_least_effect_is_not_marked),
         cmocka_unit_test(a_function_is_new_if_the_base_would_have_had_it),
+        cmocka_unit_test(a_function_on_a_stack_is_neither_new_nor_gone),
         cmocka_unit_test(two_modes_are_seen),
         cmocka_unit_test(seconds_are_those_of_a_unit_of_work),
         cmocka_unit_test(few_functions_have_no_centre),
