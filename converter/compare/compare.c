@@ -280,18 +280,22 @@ judge_one(const comparison *c, size_t f, double *room)
 /* ---- the whole ---- */
 
 /* The common factor of the runs by Student's test, without moderation: there
- * is one of it. */
+ * is one of it.  Of two runs its variance is assumed. */
 static void
 test_factor(const comparison *c)
 {
     size_t k = c->sides->n_base, m = c->sides->n_new;
     const double *y = c->logs.factor;
     double df = (double)(k + m - 2), d = difference(c, y);
+    double variance = c->noise.centre;
     c->head->factor = exp(d);
     c->head->factor_low = c->head->factor_high = c->head->factor_p = NAN;
-    if (df < 1)
+    if (df >= 1)
+        variance = (conv_squares(y, k) + conv_squares(y + k, m)) / df;
+    else
+        df = INFINITY;
+    if (isnan(variance))
         return;
-    double variance = (conv_squares(y, k) + conv_squares(y + k, m)) / df;
     double error = sqrt(variance) * c->root;
     double half = conv_t_quantile((1 - INTERVAL) / 2, df) * error;
     c->head->factor_low = exp(d - half);
@@ -344,6 +348,7 @@ compare(comparison *c, pr_err *err)
         .base_us = mean_us(s->whole, s->work, s->n_base),
         .new_us = mean_us(s->whole + s->n_base,
                           s->work ? s->work + s->n_base : NULL, s->n_new),
+        .common_sd = sqrt(c->noise.common),
         .confirmed = s->n_base >= FEWEST_RUNS && s->n_new >= FEWEST_RUNS,
     };
     test_all(c);

@@ -16,7 +16,9 @@ static const double LEAST_SAMPLE = 0.3;
 enum {
     REFERENCE = 50, /* mean samples of a function that the centre rests on */
     FEWEST = 5,     /* functions that make a centre ... */
-    WEAKEST = 20    /* ... and the fewest samples of one that fills them up */
+    WEAKEST = 20,   /* ... and the fewest samples of one that fills them up */
+    ALONE = 100     /* samples of it on each side, with one run a side: these
+                     * runs do not show how uncertain their centre is */
 };
 
 static double
@@ -52,8 +54,13 @@ take_logs(const conv_sides *sides, conv_logs *l)
         }
 }
 
-/* The number of samples from which on a function is part of the centre; 0:
- * there are too few functions. */
+bool
+conv_is_one_against_one(const conv_sides *sides)
+{
+    return sides->n_base == 1 && sides->n_new == 1;
+}
+
+/* The number of samples from which on a function is part of the centre. */
 static double
 reference_count(const conv_logs *l, double *room)
 {
@@ -62,23 +69,39 @@ reference_count(const conv_logs *l, double *room)
         if (l->count[f] >= WEAKEST)
             room[n++] = l->count[f];
     if (n < FEWEST)
-        return 0;
+        return REFERENCE;
     conv_sort(room, n);
     return fmin(room[n - FEWEST], REFERENCE);
+}
+
+/* The functions of the centre; none if they are too few. */
+static void
+choose_references(const conv_sides *sides, conv_logs *l, double *room)
+{
+    bool alone = conv_is_one_against_one(sides);
+    double least = alone ? ALONE : reference_count(l, room);
+    for (size_t f = 0; f < l->n_functions; f++) {
+        double n = l->count[f];
+        if (alone)
+            n = fmin(n, (double)sides->function[2 * f + 1].n);
+        if (n >= least)
+            l->reference[l->n_references++] = f;
+    }
+    if (l->n_references < FEWEST)
+        l->n_references = 0;
 }
 
 /* The centre of each run: the median over the reference functions of the
  * distance from the function's mean. */
 static void
-find_centres(conv_logs *l, double least, double *room)
+find_centres(conv_logs *l, double *room)
 {
     for (size_t r = 0; r < l->n_runs; r++) {
-        size_t n = 0;
-        for (size_t f = 0; f < l->n_functions; f++)
-            if (l->count[f] >= least)
-                room[n++] = l->raw[f * l->n_runs + r] -
-                            conv_mean(l->raw + f * l->n_runs, l->n_runs);
-        l->factor[r] = conv_median(room, n);
+        for (size_t i = 0; i < l->n_references; i++) {
+            const double *own = l->raw + l->reference[i] * l->n_runs;
+            room[i] = own[r] - conv_mean(own, l->n_runs);
+        }
+        l->factor[r] = conv_median(room, l->n_references);
     }
 }
 
@@ -113,7 +136,8 @@ allocate(conv_logs *l)
     l->scaled = calloc(l->n_functions + 1, l->n_runs * sizeof *l->scaled);
     l->factor = calloc(l->n_runs, sizeof *l->factor);
     l->count = calloc(l->n_functions + 1, sizeof *l->count);
-    return l->raw && l->scaled && l->factor && l->count;
+    l->reference = calloc(l->n_functions + 1, sizeof *l->reference);
+    return l->raw && l->scaled && l->factor && l->count && l->reference;
 }
 
 pr_code
@@ -130,12 +154,12 @@ conv_logs_build(const conv_sides *sides, conv_scale scale, conv_logs *ret,
         return pr_no_memory(err);
     }
     take_logs(sides, &l);
-    double least = reference_count(&l, room);
-    if (least > 0)
-        find_centres(&l, least, room);
+    choose_references(sides, &l, room);
+    if (l.n_references)
+        find_centres(&l, room);
     else
         take_whole(sides, &l);
-    if (least <= 0 && scale == CONV_SCALE_CENTRED)
+    if (!l.n_references && scale == CONV_SCALE_CENTRED)
         l.scale = CONV_SCALE_SECONDS;
     put_on_scale(sides, &l);
     free(room);
@@ -150,5 +174,6 @@ conv_logs_release(conv_logs *logs)
     free(logs->scaled);
     free(logs->factor);
     free(logs->count);
+    free(logs->reference);
     *logs = (conv_logs){0};
 }

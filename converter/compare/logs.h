@@ -6,18 +6,23 @@
 #define CONVERTER_COMPARE_LOGS_H
 
 #include <pyrec/compare.h>
+#include <stdbool.h>
 
 typedef struct conv_logs {
     size_t n_functions, n_runs;
-    double *raw;      /* [function][run]: of seconds, or of seconds a unit */
-    double *scaled;   /* the same on the scale that is compared */
-    double *factor;   /* [run]: the common factor of its functions */
-    double *count;    /* [function]: mean samples in a run of the base */
-    conv_scale scale; /* the one that was possible */
+    double *raw;       /* [function][run]: of seconds, or of seconds a unit */
+    double *scaled;    /* the same on the scale that is compared */
+    double *factor;    /* [run]: the common factor of its functions */
+    double *count;     /* [function]: mean samples in a run of the base */
+    size_t *reference; /* [n_references]: the functions that make the centre */
+    size_t n_references; /* 0: no centre, `factor` is that of all seconds */
+    conv_scale scale;    /* the one that was possible */
 } conv_logs;
 
 pr_code conv_logs_build(const conv_sides *sides, conv_scale scale,
                         conv_logs *ret, pr_err *err);
 void conv_logs_release(conv_logs *logs);
+
+bool conv_is_one_against_one(const conv_sides *sides);
 
 #endif

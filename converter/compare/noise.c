@@ -75,24 +75,59 @@ moderate(const conv_logs *logs, double df, double *variance, double *room)
     }
 }
 
-/* One run a side: counting on both sides, and runs as they usually vary. */
-static void
-assume(const conv_sides *sides, const conv_logs *logs, double *variance)
+/* ---- one run a side ---- */
+
+/* Of one of two runs: counting, and runs as they usually vary. */
+static double
+assumed(const conv_sides *sides, const conv_logs *logs, size_t f)
 {
-    for (size_t f = 0; f < logs->n_functions; f++) {
-        double now = fmax((double)sides->function[2 * f + 1].n, 1);
-        variance[f] = ASSUMED_BETWEEN + (counting(logs, f) + 1 / now) / 2;
-    }
+    double now = fmax((double)sides->function[2 * f + 1].n, 1);
+    return ASSUMED_BETWEEN + (counting(logs, f) + 1 / now) / 2;
 }
+
+/* The variance, of one of two runs, of the median over n functions of unequal
+ * variances v: that of a median is 1 / (4 n g^2), g the mean of the densities
+ * 1 / sqrt(2 pi v) at the middle. */
+static double
+of_centre(const conv_sides *sides, const conv_logs *logs)
+{
+    static const double HALF_PI = 1.57079632679489662;
+    double n = (double)logs->n_references, sum = 0;
+    for (size_t i = 0; i < logs->n_references; i++)
+        sum += 1 / sqrt(assumed(sides, logs, logs->reference[i]));
+    return HALF_PI * n / (sum * sum);
+}
+
+/* What the scale adds to each function: the uncertainty of the centre, or, in
+ * seconds, the factor of the runs, which is not taken out. */
+static double
+of_scale(conv_scale scale, double centre)
+{
+    if (scale == CONV_SCALE_CENTRED)
+        return centre;
+    return scale == CONV_SCALE_SECONDS ? ASSUMED_BETWEEN : 0;
+}
+
+static void
+assume(const conv_sides *sides, const conv_logs *logs, conv_noise *noise)
+{
+    if (logs->n_references)
+        noise->centre = of_centre(sides, logs);
+    noise->common = of_scale(logs->scale, noise->centre);
+    for (size_t f = 0; f < logs->n_functions; f++)
+        noise->variance[f] = assumed(sides, logs, f) + noise->common;
+}
+
+/* ---- interface ---- */
 
 pr_code
 conv_noise_estimate(const conv_sides *sides, const conv_logs *logs,
                     conv_noise *ret, pr_err *err)
 {
     size_t freedom = sides->n_base + sides->n_new - 2;
-    conv_noise noise = {calloc(logs->n_functions + 1, sizeof(double)),
-                        INFINITY};
+    conv_noise noise = {.df = INFINITY, .centre = NAN};
     double *room = calloc(logs->n_functions + 1, sizeof *room);
+    noise.variance = calloc(logs->n_functions + 1, sizeof *noise.variance);
     if (!noise.variance || !room) {
         free(room);
         conv_noise_release(&noise);
@@ -105,7 +140,7 @@ conv_noise_estimate(const conv_sides *sides, const conv_logs *logs,
         moderate(logs, (double)freedom, noise.variance, room);
         noise.df = (double)freedom + PRIOR_DF;
     } else
-        assume(sides, logs, noise.variance);
+        assume(sides, logs, &noise);
     free(room);
     *ret = noise;
     return PR_OK;

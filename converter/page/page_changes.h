@@ -14,10 +14,12 @@ typedef struct conv_page_changes {
     conv_change *change; /* [function] by its self time */
     conv_comparison whole;
     conv_compare_opts opts;
-    double centre;     /* what ratios are divided by: the factor common to all
+    double centre; /* what ratios are divided by: the factor common to all
                         * functions, or 1 */
-    double z;          /* a mark needs a normal deviate of this size */
-    double between_sd; /* of one function between two runs, of the logarithm */
+    double z;      /* a mark needs a normal deviate of this size */
+    double
+        between_sd; /* of one function between runs, of the logarithm, with that
+                        * of the factor of its run */
 } conv_page_changes;
 
 /* The processes below n_base are one run of the base, the others one run of the

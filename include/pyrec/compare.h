@@ -56,7 +56,7 @@ typedef struct conv_compare_opts {
 /* One run cannot show how runs vary: with one run a side, functions are taken
  * to have this standard deviation between runs, of the natural logarithm of
  * their seconds, besides that of counting. */
-#define CONV_ONE_RUN_SD 0.10
+#define CONV_ONE_RUN_SD 0.10 /* of the factor of whole runs, too */
 
 /* The share of a side that a function needs to be tested. */
 #define CONV_LEAST_SHARE 0.005
@@ -108,10 +108,13 @@ typedef struct conv_comparison {
                        * there are too few functions for a centre */
     double factor;    /* common to all functions, new / base */
     double factor_low, factor_high; /* its 95 % interval */
-    double factor_p;                /* two-sided; NAN with one run a side */
-    double base_us, new_us;         /* of a run, or of a unit of work: mean, all
+    double factor_p;  /* two-sided; with one run a side these three are NAN
+                             * without a centre, else from assumed variances */
+    double common_sd; /* with one run a side: the part of each function's sd
+                       * that the runs' factor makes; else 0 */
+    double base_us, new_us; /* of a run, or of a unit of work: mean, all
                              * functions */
-    size_t n_new, n_gone;           /* functions with these verdicts */
+    size_t n_new, n_gone;   /* functions with these verdicts */
     size_t n_tested;
     size_t n_marked;   /* of them: worse or better */
     size_t n_suspects; /* of them: p < 0.05 alone, and slower by more than the

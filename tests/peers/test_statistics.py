@@ -30,11 +30,20 @@ def library(text):
 
 # ---- the specification, once more ----
 
-def scaled(y, n, scale, whole):
+def references(samples, k):
+    """Which functions make the centre; none if they are too few."""
+    n = samples[:, :k].mean(axis=1)
+    if samples.shape[1] == 2:
+        chosen = samples.min(axis=1) >= 100
+    else:
+        order = np.sort(n[n >= 20])
+        chosen = n >= (min(order[-5], 50) if len(order) >= 5 else 50)
+    return chosen & (chosen.sum() >= 5)
+
+
+def scaled(y, reference, scale, whole):
     """(values on the scale, common factors, the scale that was possible)"""
-    order = np.sort(n[n >= 20])
-    if len(order) >= 5:
-        reference = n >= min(order[-5], 50)
+    if reference.any():
         own = y[reference]
         factor = np.median(own - own.mean(axis=1, keepdims=True), axis=0)
     else:
@@ -45,12 +54,19 @@ def scaled(y, n, scale, whole):
     return y - by, factor, scale
 
 
-def variance(z, n, k, samples):
+def pair_variance(samples, reference, scale):
+    """(of each function, of the centre), with one run a side"""
+    own = 0.01 + (1 / np.maximum(samples, 1)).mean(axis=1)
+    centre = np.nan
+    if reference.any():
+        density = stats.norm.pdf(0, scale=np.sqrt(own[reference])).mean()
+        centre = 1 / (4 * reference.sum() * density ** 2)
+    return own + {CENTRED: centre, SECONDS: 0.01, SHARE: 0}[scale], centre
+
+
+def variance(z, n, k):
     df = z.shape[1] - 2
     counting = 1 / np.maximum(n, 1)
-    if df == 0:
-        now = np.maximum(samples[:, 1], 1)
-        return 0.01 + (counting + 1 / now) / 2, np.inf
     s2 = (z[:, :k].var(axis=1) * k + z[:, k:].var(axis=1) *
           (z.shape[1] - k)) / df
     many = n >= 50
@@ -90,10 +106,12 @@ def specification(samples, us, whole_n, whole_us, work, k, scale):
     quantum = whole_us.sum() / whole_n.sum()
     y = np.log(np.maximum(us, 0.3 * quantum) / work)
     n = samples[:, :k].mean(axis=1)
-    z, factor, scale = scaled(y, n, scale, whole_us / work)
-    if scale != SHARE and len(n[n >= 20]) < 5:
-        factor = np.log(np.maximum(whole_us, 1) / work)
-    v, nu = variance(z, n, k, samples)
+    reference = references(samples, k)
+    z, factor, scale = scaled(y, reference, scale, whole_us / work)
+    if k + m == 2:
+        (v, centre), nu = pair_variance(samples, reference, scale), np.inf
+    else:
+        (v, nu), centre = variance(z, n, k), np.nan
     d = z[:, k:].mean(axis=1) - z[:, :k].mean(axis=1)
     e = np.sqrt(v * (1 / k + 1 / m))
     t = stats.norm if np.isinf(nu) else stats.t(nu)
@@ -123,7 +141,7 @@ def specification(samples, us, whole_n, whole_us, work, k, scale):
         (us / work)[:, :k].mean(axis=1), (us / work)[:, k:].mean(axis=1),
         base_share, new_share,
         np.exp(y[:, k:].mean(axis=1) - y[:, :k].mean(axis=1)), np.exp(d), low,
-        high, np.sqrt(v), p, adjusted, np.exp(reach * e) - 1, verdict]), factor
+        high, np.sqrt(v), p, adjusted, np.exp(reach * e) - 1, verdict]), factor, centre
 
 
 # ---- made runs ----
@@ -180,12 +198,15 @@ def check_distributions(results, rnd):
                   close(found, above, 1e-9), np.abs(found / above - 1).max())
 
 
-def same_factor(head, factor, k):
-    """The common factor's interval and p, by scipy's test of two samples."""
+def same_factor(head, factor, k, centre):
+    """The common factor's interval and p, by scipy's test of two samples, or
+    of the centre's variance."""
     base, new = factor[:k], factor[k:]
     df = len(factor) - 2
     if df == 0:
-        return np.isnan(head[2:5]).all()
+        of = stats.norm(new[0] - base[0], np.sqrt(2 * centre))
+        p = 2 * stats.norm.sf(abs(of.mean() / of.std()))
+        return close(head[2:5], [*np.exp(of.interval(0.95)), p], 1e-7)
     if min(len(base), len(new)) == 1:
         return True  # scipy needs two values of each
     test = stats.ttest_ind(new, base)
@@ -204,10 +225,10 @@ def check_sides(results, rnd):
                 work = (rnd.uniform(0.5, 2, k + m) if rnd.random() < 0.5
                         else np.ones(k + m))
                 mine = library(text_of(*made, work, k, scale))
-                head, theirs, factor = specification(*made, work, k, scale)
+                head, theirs, factor, centre = specification(*made, work, k, scale)
                 got = np.array(mine[1:])
                 if not (close(mine[0][:2], head, 1e-9) and
-                        same_factor(mine[0], factor, k) and
+                        same_factor(mine[0], factor, k, centre) and
                         close(got, theirs, 1e-8)):
                     bad = np.argwhere(~np.isclose(got, theirs, rtol=1e-8,
                                                   equal_nan=True))

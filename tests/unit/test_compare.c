@@ -247,12 +247,71 @@ one_run_a_side_is_unconfirmed(void **state)
     slow_down(&m, 2, 2);
     conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
     assert_false(head.confirmed);
-    assert_true(isnan(head.factor_p));
+    assert_int_equal(head.scale, CONV_SCALE_CENTRED);
     assert_int_equal(change[2].verdict, CONV_WORSE);
-    /* z = d / sqrt(1/Na + 1/Nb + 2 * 0.10^2) */
+    /* z = d / sqrt(1/Na + 1/Nb + 2 * 0.10^2 + variance of the factor) */
     double na = (double)change[2].base.n, nb = (double)change[2].now.n;
-    double z = log(change[2].ratio) / sqrt(1 / na + 1 / nb + 2 * .01);
+    double half = log(head.factor_high / head.factor_low) / 2 / 1.959963984540;
+    double z =
+        log(change[2].ratio) / sqrt(1 / na + 1 / nb + 2 * .01 + half * half);
     assert_near(change[2].p, erfc(z / sqrt(2)), 1e-9);
+}
+
+static void
+set_pair(made *m, const int (*samples)[2], size_t n)
+{
+    *m = (made){.sides = {.n_base = 1,
+                          .n_new = 1,
+                          .n_functions = n,
+                          .function = m->function,
+                          .whole = m->whole}};
+    for (size_t f = 0; f < n; f++)
+        for (size_t r = 0; r < 2; r++)
+            set(m, f, r, samples[f][r] * 1e3);
+    sum_up(m);
+}
+
+/* Two runs of an unchanged program with few samples: the factor of its
+ * functions, x0.6, would make `reader` (43, 72) nearly three times slower. */
+static void
+a_centre_of_few_samples_is_not_used(void **state)
+{
+    (void)state;
+    static const int few[][2] = {{240, 150}, {130, 78}, {70, 42}, {55, 33},
+                                 {43, 72},   {35, 21},  {25, 15}};
+    made m;
+    set_pair(&m, few, 7);
+    conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
+    assert_int_equal(head.scale, CONV_SCALE_SECONDS);
+    assert_near(head.factor, 411. / 598, 1e-9);
+    assert_true(isnan(head.factor_low) && isnan(head.factor_p));
+    assert_near(change[4].ratio, 72. / 43, 1e-9);
+    assert_int_equal(head.n_marked, 0);
+    /* in seconds the runs' own factor has a variance, too */
+    double z = log(72. / 43) / sqrt(1 / 43. + 1 / 72. + 4 * .01);
+    assert_near(change[4].p, erfc(z / sqrt(2)), 1e-9);
+}
+
+/* Five functions of at least 100 samples on both sides make a centre; its
+ * interval is that of a median of n normal values of variance v: v pi / 2n. */
+static void
+a_centre_of_two_runs_has_an_assumed_interval(void **state)
+{
+    (void)state;
+    static const int many[][2] = {{200, 100}, {200, 100}, {200, 100},
+                                  {200, 100}, {200, 100}, {300, 99}};
+    made m;
+    set_pair(&m, many, 6);
+    conv_comparison head = compare(&m, CONV_SCALE_CENTRED);
+    assert_int_equal(head.scale, CONV_SCALE_CENTRED);
+    assert_near(head.factor, .5, 1e-9);
+    double v = 1 / 200. + 1 / 100. + 2 * .01;
+    double error = sqrt(v * 3.14159265358979 / 2 / 5);
+    assert_near(log(head.factor_high / .5), 1.959963984540 * error, 1e-6);
+    assert_near(log(head.factor_low / .5), -1.959963984540 * error, 1e-6);
+    assert_near(head.factor_p, erfc(log(2) / error / sqrt(2)), 1e-6);
+    set_pair(&m, many + 1, 5);
+    assert_int_equal(compare(&m, CONV_SCALE_CENTRED).scale, CONV_SCALE_SECONDS);
 }
 
 static void
@@ -533,6 +592,8 @@ main(void)
         cmocka_unit_test(a_slower_machine_is_the_factor),
         cmocka_unit_test(a_share_that_shrinks_is_not_better),
         cmocka_unit_test(one_run_a_side_is_unconfirmed),
+        cmocka_unit_test(a_centre_of_few_samples_is_not_used),
+        cmocka_unit_test(a_centre_of_two_runs_has_an_assumed_interval),
         cmocka_unit_test(the_least_effect_is_not_marked),
         cmocka_unit_test(a_function_is_new_if_the_base_would_have_had_it),
         cmocka_unit_test(a_function_on_a_stack_is_neither_new_nor_gone),
