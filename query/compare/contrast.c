@@ -121,7 +121,7 @@ q_contrast_measure(q_contrast *contrast, unsigned measure, conv_scale scale,
     conv_compare_opts opts = CONV_COMPARE_OPTS_INIT;
     if (contrast->change[measure])
         return PR_OK;
-    opts.scale = scale;
+    opts.scale = contrast->asked = scale;
     conv_change *change = calloc(sides.n_functions + 1, sizeof *change);
     if (!change)
         return pr_no_memory(err);
@@ -178,27 +178,52 @@ plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
+/* What pyquery did before it compared, and the factor that runs share. */
 static void
-describe_factor(const conv_comparison *h, const double *work, pr_buffer *to)
+describe_scale(const conv_comparison *h, conv_scale asked, pr_buffer *to)
 {
-    pr_buffer_printf(to, "all functions: x%.3f", h->factor);
+    if (h->scale == CONV_SCALE_CENTRED)
+        pr_buffer_puts(to, "pyquery first divides each run by the factor that"
+                           " all its functions share;\n'raw' is the change"
+                           " without that division\n");
+    else if (h->scale == CONV_SCALE_SHARE)
+        pr_buffer_puts(to, "pyquery compares the shares of a run\n");
+    else if (asked == CONV_SCALE_CENTRED)
+        pr_buffer_puts(to, "pyquery compares seconds as they are: too few"
+                           " functions have enough\nsamples to show a factor"
+                           " that all share\n");
+    else
+        pr_buffer_puts(to, "pyquery compares seconds as they are\n");
+    pr_buffer_printf(to, "%s: x%.3f",
+                     h->scale != asked ? "all seconds" : "all functions",
+                     h->factor);
     if (isfinite(h->factor_low))
         pr_buffer_printf(to, " (%.3f to %.3f, p %.2g)", h->factor_low,
                          h->factor_high, h->factor_p);
-    pr_buffer_printf(to, "; %.3f s -> %.3f s %s\n", h->base_us / 1e6,
-                     h->new_us / 1e6, work ? "a unit of work" : "a run");
+    pr_buffer_char(to, '\n');
+}
+
+static void
+describe_counts(const conv_comparison *h, pr_buffer *to)
+{
+    pr_buffer_printf(to, "%zu function%s tested: %zu worse or better",
+                     h->n_tested, plural(h->n_tested), h->n_marked);
+    if (h->n_new || h->n_gone)
+        pr_buffer_printf(to, "; not among them: %zu new, %zu gone", h->n_new,
+                         h->n_gone);
+    pr_buffer_char(to, '\n');
 }
 
 static void
 warn(const q_contrast *c, const conv_comparison *h, pr_buffer *to)
 {
     if (!h->confirmed)
-        pr_buffer_puts(to, "marks are unconfirmed: fewer than three runs on a"
-                           " side\n");
+        pr_buffer_puts(to, "worse and better are hints, unconfirmed: a side"
+                           " has fewer than three runs\n");
     if ((double)h->n_marked > MANY_MARKED * (double)h->n_tested)
         pr_buffer_printf(to,
-                         "%zu of %zu functions are marked: the factor common to"
-                         " all is in doubt, compare with 'scale seconds'\n",
+                         "%zu of %zu functions are marked: the factor that all"
+                         " share is in doubt, compare with 'scale seconds'\n",
                          h->n_marked, h->n_tested);
     if (one_after_the_other(&c->sides))
         pr_buffer_puts(to, "one side was recorded after the other: what changed"
@@ -208,18 +233,13 @@ warn(const q_contrast *c, const conv_comparison *h, pr_buffer *to)
 void
 q_contrast_describe(const q_contrast *contrast, unsigned measure, pr_buffer *to)
 {
-    static const char *const scales[] = {"without the factor common to all",
-                                         "in seconds", "in shares"};
     const q_sides *s = &contrast->sides;
     const conv_comparison *h = &contrast->head[measure];
-    pr_buffer_printf(to, "%zu run%s against %zu, compared %s\n", s->n_new,
-                     plural(s->n_new), s->n_base, scales[h->scale]);
-    describe_factor(h, s->work, to);
-    pr_buffer_printf(to,
-                     "%zu function%s tested: %zu worse or better;"
-                     " besides %zu new, %zu gone\n",
-                     h->n_tested, plural(h->n_tested), h->n_marked, h->n_new,
-                     h->n_gone);
+    pr_buffer_printf(to, "%zu run%s against %zu: %.3f s -> %.3f s %s\n",
+                     s->n_new, plural(s->n_new), s->n_base, h->base_us / 1e6,
+                     h->new_us / 1e6, s->work ? "a unit of work" : "a run");
+    describe_scale(h, contrast->asked, to);
+    describe_counts(h, to);
     for (size_t i = 0; i < s->roots.n; i++)
         pr_buffer_printf(to, "files of %s are those of %s in the base\n",
                          s->roots.root[i].to, s->roots.root[i].from);

@@ -13,7 +13,8 @@ typedef struct q_contrast {
     q_sides sides;
     conv_change *change[Q_MEASURES]; /* [function]; NULL: not compared */
     conv_comparison head[Q_MEASURES];
-    pr_buffer notes; /* lines; what a reader should know about the sides */
+    conv_scale asked; /* the scale of the query, which head[] may lack */
+    pr_buffer notes;  /* lines; what a reader should know about the sides */
 } q_contrast;
 
 /* Open the base that the query names, read both sides, and close it. */

@@ -506,12 +506,13 @@ answer(history *h, q_database *database, const char *text, q_result **ret,
     conv_point *room = calloc(h->n_builds + 1, sizeof *room);
     if (!room)
         return pr_no_memory(err);
-    pr_buffer_printf(&h->notes, "%zu builds of %zu runs, %s\n", h->n_builds,
-                     h->sides.n_base,
+    pr_buffer_printf(&h->notes, "%zu builds of %zu runs; pyquery %s\n",
+                     h->n_builds, h->sides.n_base,
                      h->scale == CONV_SCALE_CENTRED
-                         ? "without the factor common to all functions"
-                     : h->scale == CONV_SCALE_SHARE ? "in shares"
-                                                    : "in seconds");
+                         ? "first divides each build by the factor that"
+                           " all its functions share"
+                     : h->scale == CONV_SCALE_SHARE ? "compares shares"
+                                                    : "compares seconds");
     pr_code rc = q_rows_begin(database, one ? build_columns : function_columns,
                               &rows, err);
     if (rc == PR_OK) {

@@ -171,6 +171,30 @@ def check_json(results):
                   "| pack | worse |" in done.stdout, done.stdout)
 
 
+def check_head(results):
+    """What pyquery did before it compared is said, and stays in view."""
+    table = subprocess.run([PYQUERY, "new", "diff 3 old"], text=True,
+                           capture_output=True, check=True,
+                           env={**os.environ, "COLUMNS": "80"}).stdout
+    head = next(line for line in table.splitlines() if "verdict" in line)
+    results.check("80 columns have room for the change without the factor",
+                  "  change  " in head and head.split().count("raw") == 1 and
+                  all(len(line) <= 80 for line in table.splitlines()), table)
+    results.check("the head says that runs are divided by their factor",
+                  "divides each run by the factor that all its functions share"
+                  in table, table)
+    few = {name: n // 8 for name, n in COUNTS.items()}
+    made_runs.write("few.bin", few)
+    made_runs.write("few-now.bin", {n: few[n] * 7 // 10 for n in few})
+    done = ask("few-now.bin", "diff few.bin")
+    results.check("the head says that few samples have no factor",
+                  "too few functions have enough" in done.stdout and
+                  "divides" not in done.stdout, done.stdout)
+    done = ask("few-now.bin", "diff few.bin scale seconds")
+    results.check("and not if seconds were asked for",
+                  "seconds as they are\n" in done.stdout, done.stdout)
+
+
 def check_scales(results):
     shares = rows("new", "diff old scale share as csv")
     results.check("on the scale of shares the others seem better",
@@ -283,6 +307,7 @@ def main():
         check_presence(results)
         check_found(results)
         check_json(results)
+        check_head(results)
         check_scales(results)
         check_recordings(results)
         check_roots(results)
