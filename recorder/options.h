@@ -46,6 +46,8 @@ typedef struct rec_options {
     long repeat;       /* runs, into the folder `output`; 0: one, into a file */
     const char **turn; /* owned; "DIR=COMMAND" of argv, recorded in turn */
     size_t n_turns;
+    struct rec_tally *tally; /* of the runs of `repeat` (summary.h); NULL: the
+                              * summary of the run warns by itself */
 } rec_options;
 
 /* PR_OK, or PR_USAGE with the fault.  Release in either case. */

@@ -6,14 +6,17 @@
 
 #include "recorder/screen.h"
 #include "recorder/session.h"
+#include "recorder/summary.h"
 
 #include <base/create.h>
+#include <base/message.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +35,7 @@ typedef struct turn {
 typedef struct repeat {
     const rec_options *options;
     rec_screen screen;
+    rec_tally *tally; /* memory that the children share */
     turn *turn;
     size_t n;
 } repeat;
@@ -153,6 +157,8 @@ release(repeat *r)
         free(r->turn[i].line);
     }
     free(r->turn);
+    if (r->tally)
+        munmap(r->tally, sizeof *r->tally);
 }
 
 /* ---- runs ---- */
@@ -172,6 +178,7 @@ record(const repeat *r, const turn *t)
     labels[o.n_labels++] = (rec_label){"run", 3, number};
     o.label = labels;
     o.output = path;
+    o.tally = r->tally;
     o.command = t->argv;
     forget_signals();
     int status = rec_session_run(&o);
@@ -237,6 +244,32 @@ run_all(repeat *r)
     return status;
 }
 
+static pr_code
+share_tally(repeat *r, pr_err *err)
+{
+    void *at = mmap(NULL, sizeof *r->tally, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return pr_no_memory(err);
+    r->tally = at;
+    return PR_OK;
+}
+
+/* What one run says in its own summary, once for all of them. */
+static void
+print_end(const repeat *r)
+{
+    if (r->options->quiet || !r->tally->runs)
+        return;
+    rec_tally_print(stderr, r->tally);
+    if (r->n > 1)
+        pr_message(stderr, "pyrec", "next", "pyquery %s \"diff %s\"",
+                   r->turn[0].folder, r->turn[1].folder);
+    else
+        pr_message(stderr, "pyrec", "next", "pyquery %s \"top 20 by self\"",
+                   r->turn[0].folder);
+}
+
 int
 rec_repeat_run(const rec_options *options)
 {
@@ -245,9 +278,10 @@ rec_repeat_run(const rec_options *options)
                 .screen =
                     rec_screen_make(options->quiet, options->debug, true)};
     int status;
-    if (open_turns(&r, &err) == PR_OK) {
+    if (open_turns(&r, &err) == PR_OK && share_tally(&r, &err) == PR_OK) {
         listen_to_signals();
         status = run_all(&r);
+        print_end(&r);
     } else {
         rec_screen_error(&r.screen, &err);
         status =

@@ -1,5 +1,6 @@
 /*
- * summary.c - three lines, and the details (summary.h).
+ * summary.c - three lines, the details, and the warnings of several runs
+ * (summary.h).
  */
 #include "recorder/summary.h"
 
@@ -85,37 +86,84 @@ why_unproven(const rec_report *t, const rec_options *options)
     return "";
 }
 
+/* ---- flaws ---- */
+
+static const char *
+why_costly(const rec_options *options)
+{
+    return options->unwinder.strategy == REC_BLOCKING
+               ? " (without --blocking it costs less)"
+               : " (--overhead 1% bounds that)";
+}
+
+static void
+add_flaw(rec_tally *tally, int flaw, double percent, const char *why)
+{
+    if (percent <= REC_SUMMARY_BAD_PERCENT)
+        return;
+    tally->flaw[flaw].runs++;
+    if (percent <= tally->flaw[flaw].percent)
+        return;
+    tally->flaw[flaw].percent = percent;
+    tally->flaw[flaw].why = why;
+}
+
+static void
+add_run(rec_tally *tally, const rec_summary *s, const rec_options *options)
+{
+    const rec_report *t = s->report;
+    double unproven = expects_proofs(options) ? unproven_percent(t) : 0;
+    tally->runs++;
+    add_flaw(tally, REC_FLAW_MISSED, missed_percent(t), why_missed(t, options));
+    add_flaw(tally, REC_FLAW_BIASED, lost_percent(t) + unproven,
+             why_unproven(t, options));
+    if (!options->overhead)
+        add_flaw(tally, REC_FLAW_COST, cost_percent(s), why_costly(options));
+}
+
+/* "a bad recording: 20.0 %", or "3 of 10 recordings are bad: up to 20.0 %" */
+static void
+print_flawed(FILE *to, const rec_tally *tally, int flaw)
+{
+    unsigned runs = tally->flaw[flaw].runs;
+    double percent = tally->flaw[flaw].percent;
+    bool costs = flaw == REC_FLAW_COST;
+    if (tally->runs == 1)
+        fprintf(
+            to, "pyrec: warning: %s %.1f %%",
+            costs ? "the recording cost up to" : "a bad recording:", percent);
+    else
+        fprintf(to, "pyrec: warning: %u of %u recordings %s %.1f %%", runs,
+                tally->runs, costs ? "cost up to" : "are bad: up to", percent);
+}
+
+void
+rec_tally_print(FILE *to, const rec_tally *tally)
+{
+    static const char *const of[REC_FLAWS] = {
+        " of the ticks were missed",
+        " of the samples are lost or unproven, shares may be biased",
+        " of the time"};
+    for (int flaw = 0; flaw < REC_FLAWS; flaw++) {
+        if (!tally->flaw[flaw].runs)
+            continue;
+        print_flawed(to, tally, flaw);
+        fprintf(to, "%s%s\n", of[flaw], tally->flaw[flaw].why);
+    }
+}
+
 /* ---- the three lines ---- */
 
 static void
 print_warnings(FILE *to, const rec_summary *s, const rec_options *options)
 {
-    const rec_report *t = s->report;
-    double missed = missed_percent(t), lost = lost_percent(t);
-    double unproven = expects_proofs(options) ? unproven_percent(t) : 0;
-    double cost = cost_percent(s);
-    if (missed > REC_SUMMARY_BAD_PERCENT)
-        fprintf(to,
-                "pyrec: warning: a bad recording: %.1f %% of the ticks were "
-                "missed%s\n",
-                missed, why_missed(t, options));
-    if (lost + unproven > REC_SUMMARY_BAD_PERCENT)
-        fprintf(to,
-                "pyrec: warning: a bad recording: %.1f %% of the samples are "
-                "lost or unproven, shares may be biased%s\n",
-                lost + unproven, why_unproven(t, options));
-    if (t->hung)
+    rec_tally alone = {0};
+    add_run(options->tally ? options->tally : &alone, s, options);
+    rec_tally_print(to, &alone);
+    if (s->report->hung)
         fputs("pyrec: warning: the kernel held the sampler in a read of the "
               "target: the end of the recording is missing\n",
               to);
-    if (cost > REC_SUMMARY_BAD_PERCENT && !options->overhead)
-        fprintf(to,
-                "pyrec: warning: the recording cost up to %.1f %% of the time "
-                "(%s)\n",
-                cost,
-                options->unwinder.strategy == REC_BLOCKING
-                    ? "without --blocking it costs less"
-                    : "--overhead 1% bounds that");
 }
 
 static void
@@ -305,7 +353,8 @@ rec_summary_print(FILE *to, const rec_summary *s, const rec_options *options)
     print_warnings(to, s, options);
     print_recorded(to, s);
     print_trust(to, s, options);
-    print_next(to, s);
+    if (!options->tally)
+        print_next(to, s);
     if (options->stats)
         print_details(to, s, options);
 }

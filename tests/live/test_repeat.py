@@ -53,6 +53,25 @@ def runs_of_two_commands_are_recorded_in_turn():
 
 
 @live.once
+def what_follows_from_all_runs_is_printed_once():
+    write_program()
+    done = live.succeed(live.PYREC, "--repeat", 2, "-o", "new", "--in-turn",
+                        "old=%s busy.py 0" % live.ANY_PYTHON, "--",
+                        live.ANY_PYTHON, "busy.py", 0)
+    lines = done.stderr.splitlines()
+    expect(sum(" of process " in line for line in lines) == 4 and
+           sum("pyrec: next:" in line for line in lines) == 1 and
+           lines[-1] == 'pyrec: next: pyquery new "diff old"', "%s", lines)
+    expect(not any("a bad recording" in line for line in lines) and
+           sum("recordings are bad" in line for line in lines) <= 2, "%s",
+           lines)
+    done = live.succeed(live.PYREC, "--repeat", 2, "-o", "runs", "--",
+                        live.ANY_PYTHON, "busy.py", 0)
+    expect(done.stderr.endswith(
+        'pyrec: next: pyquery runs "top 20 by self"\n'), "%s", done.stderr)
+
+
+@live.once
 def runs_of_a_second_call_follow_those_of_the_first():
     write_program()
     for _ in range(2):

@@ -90,6 +90,32 @@ a_good_recording_needs_three_lines(void **state)
 }
 
 static void
+several_runs_are_warned_of_once(void **state)
+{
+    (void)state;
+    rec_tally tally = {0};
+    rec_options many = plain;
+    many.tally = &tally;
+    rec_report r = good;
+    for (uint64_t missed = 0; missed <= 5000; missed += 2500) {
+        r.missed = missed;
+        rec_summary s = one(&r);
+        expect(&s, &many, "warning", false);
+        expect(&s, &many, "next", false);
+    }
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+    rec_tally_print(to, &tally);
+    fclose(to);
+    assert_string_equal(text,
+                        "pyrec: warning: 4 of 6 recordings are bad: up to "
+                        "33.3 % of the ticks were missed: its CPU was busy "
+                        "(--realtime helps)\n");
+    free(text);
+}
+
+static void
 a_bad_recording_says_so_first(void **state)
 {
     (void)state;
@@ -250,6 +276,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_recording_needs_three_lines),
+        cmocka_unit_test(several_runs_are_warned_of_once),
         cmocka_unit_test(a_bad_recording_says_so_first),
         cmocka_unit_test(
             a_cost_above_a_tenth_is_warned_of_unless_it_is_bounded),
