@@ -27,12 +27,12 @@ typedef struct conv_sides {
     size_t n_functions;
     const conv_measure *function; /* [n_functions][n_base + n_new] */
     const conv_measure *whole;    /* [n_base + n_new]: all samples of the run */
-    const double
-        *work; /* [n_base + n_new]: units of work that the run did, each
-                         * above 0; NULL: all did the same */
-    const conv_measure
-        *on_stack; /* as `function`, of all samples whose stacks have
-                                   * the function; NULL: `function` */
+    /* [n_base + n_new]: units of work that the run did, each above 0; NULL: all
+     * did the same */
+    const double *work;
+    /* as `function`, of all samples whose stacks have the function; NULL:
+     * `function` */
+    const conv_measure *on_stack;
 } conv_sides;
 
 /* The scale on which a function's seconds are compared. */
@@ -55,8 +55,9 @@ typedef struct conv_compare_opts {
 
 /* One run cannot show how runs vary: with one run a side, functions are taken
  * to have this standard deviation between runs, of the natural logarithm of
- * their seconds, besides that of counting. */
-#define CONV_ONE_RUN_SD 0.10 /* of the factor of whole runs, too */
+ * their seconds, besides that of counting.  The factor that all functions of
+ * a run share is taken to have the same. */
+#define CONV_ONE_RUN_SD 0.10
 
 /* The share of a side that a function needs to be tested. */
 #define CONV_LEAST_SHARE 0.005
@@ -107,9 +108,9 @@ typedef struct conv_comparison {
     conv_scale scale; /* CONV_SCALE_SECONDS in place of CONV_SCALE_CENTRED if
                        * there are too few functions for a centre */
     double factor;    /* common to all functions, new / base */
-    double factor_low, factor_high; /* its 95 % interval */
-    double factor_p;  /* two-sided; with one run a side these three are NAN
-                             * without a centre, else from assumed variances */
+    /* the 95 % interval of the factor, and its two-sided p.  With one run a side
+     * they rest on assumed variances, and are NAN where there is no centre. */
+    double factor_low, factor_high, factor_p;
     double common_sd; /* with one run a side: the part of each function's sd
                        * that the runs' factor makes; else 0 */
     double base_us, new_us; /* of a run, or of a unit of work: mean, all
