@@ -193,21 +193,45 @@ clear_folder(DIR *dir, const char *output, bool remove, pr_err *err)
     return code;
 }
 
+/* The folder of the output.  malloc'ed; NULL: out of memory. */
+static char *
+folder_of(const char *output)
+{
+    size_t n = (size_t)(base_of(output) - output);
+    return n ? strndup(output, n) : strdup(".");
+}
+
 pr_code
-rec_output_clear(const char *output, bool descendants, bool remove, pr_err *err)
+rec_output_check(const char *output, bool force, pr_err *err)
 {
     struct stat st;
-    if (!remove && lstat(output, &st) == 0)
-        return exists("", output, err);
-    if (!descendants)
+    if (lstat(output, &st) != 0)
         return PR_OK;
-    size_t n = (size_t)(base_of(output) - output);
-    char *folder = n ? strndup(output, n) : strdup(".");
+    return force ? pr_refuse_irregular(output, &st, err)
+                 : exists("", output, err);
+}
+
+pr_code
+rec_output_check_folder(const char *output, pr_err *err)
+{
+    char *folder = folder_of(output);
+    if (!folder)
+        return pr_no_memory(err);
+    bool takes = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+    int sys = errno;
+    free(folder);
+    return takes ? PR_OK : pr_fail_to_create(output, sys, err);
+}
+
+pr_code
+rec_output_clear(const char *output, bool remove, pr_err *err)
+{
+    char *folder = folder_of(output);
     if (!folder)
         return pr_no_memory(err);
     DIR *dir = opendir(folder);
     free(folder);
-    if (!dir) /* the writer says why */
+    if (!dir) /* it takes files, but has no list of them */
         return PR_OK;
     pr_code code = clear_folder(dir, output, remove, err);
     closedir(dir);

@@ -32,11 +32,16 @@ char *rec_output_of_child(const char *output, pid_t pid, unsigned nth);
 /* run.*.bin, for a message.  malloc'ed; NULL: out of memory. */
 char *rec_output_pattern(const char *output);
 
-/* The files of an earlier recording of this name: the one itself and those of
- * descendants.  With `remove` the descendants' are removed (they must be
- * profiles), and `output` itself is left to the writer; without, PR_EXISTS
- * names one that is there. */
-pr_code rec_output_clear(const char *output, bool descendants, bool remove,
-                         pr_err *err);
+/* What the writer would refuse, before a command is started.  PR_EXISTS without
+ * `force`; PR_USAGE: it is not a regular file. */
+pr_code rec_output_check(const char *output, bool force, pr_err *err);
+
+/* PR_IO: the folder of the output is missing or may not be written. */
+pr_code rec_output_check_folder(const char *output, pr_err *err);
+
+/* The files that an earlier recording of this name made of descendants.  With
+ * `remove` they are removed (they must be profiles); without, PR_EXISTS names
+ * one that is there. */
+pr_code rec_output_clear(const char *output, bool remove, pr_err *err);
 
 #endif

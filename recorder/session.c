@@ -45,7 +45,8 @@ typedef struct session {
     rec_descendants *children; /* NULL: they are not recorded */
     rec_command command;
     bool has_command;
-    int root_fd; /* pidfd of the attached process; -1: a command, or none */
+    bool cannot_run; /* the command; not: nothing to write to */
+    int root_fd;     /* pidfd of the attached process; -1: a command, or none */
     int signal_fd;
     uint64_t signal_ns; /* when the first signal came */
     uint64_t grace_ns;  /* for how long the recording goes on after it */
@@ -223,17 +224,31 @@ raise_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Refuse a recording before its command is started. */
+/* A command must not run unrecorded for the want of a file.  The default's
+ * folder is the current one. */
+static pr_code
+check_output(const rec_options *o, pr_err *err)
+{
+    pr_code code = PR_OK;
+    if (o->output)
+        code = rec_output_check(o->output, o->force, err);
+    if (code == PR_OK && o->command)
+        code = rec_output_check_folder(
+            o->output ? o->output : "pyrec-NAME-PID-TIME.bin", err);
+    if (code == PR_OK && o->output && o->children)
+        code = rec_output_clear(o->output, o->force, err);
+    return code;
+}
+
 static pr_code
 start_command(session *s, pr_err *err)
 {
     const rec_options *o = s->options;
-    pr_code code = PR_OK;
-    if (o->output)
-        code = rec_output_clear(o->output, o->children, o->force, err);
+    pr_code code = check_output(o, err);
     if (code == PR_OK && o->command) {
         code = rec_command_start(o->command, &s->command, err);
         s->has_command = code == PR_OK;
+        s->cannot_run = code == PR_IO;
     }
     return code;
 }
@@ -302,7 +317,7 @@ exit_status(session *s, const pr_err *err)
 {
     if (!s->options->command)
         return pr_exit_status(s->tree.code);
-    if (!s->has_command && err->code == PR_IO)
+    if (s->cannot_run)
         return err->sys == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
     int status = s->has_command ? wait_for_command(s) : EXIT_OWN_FAILURE;
     return s->tree.code == PR_OK ? status : EXIT_OWN_FAILURE;

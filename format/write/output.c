@@ -24,26 +24,16 @@ create(const char *path)
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* The name is taken: may the file go?  Nothing is done through a symbolic
- * link, so that a user who can make one cannot choose the file that is lost
- * (and /dev/stdout stays). */
+/* The name is taken: may the file go? */
 static pr_code
 make_way(const char *path, bool force, pr_err *err)
 {
     struct stat st;
     if (lstat(path, &st) != 0)
         return pr_fail_to_create(path, errno, err);
-    if (S_ISLNK(st.st_mode)) {
-        PR_FAIL(err, PR_USAGE, "'%s' is a symbolic link", path);
-        pr_err_hint(err, "remove it, or name the file that it leads to");
-        return PR_USAGE;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        PR_FAIL(err, PR_USAGE, "'%s' is not a regular file", path);
-        pr_err_hint(err, "a profile is completed at its beginning when it "
-                         "ends: write it to a file, then convert that");
-        return PR_USAGE;
-    }
+    pr_code rc = pr_refuse_irregular(path, &st, err);
+    if (rc != PR_OK)
+        return rc;
     if (!force)
         return pr_refuse_existing(path, err);
     if (unlink(path) != 0)

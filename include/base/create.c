@@ -23,6 +23,24 @@ pr_refuse_existing(const char *path, pr_err *err)
     return PR_EXISTS;
 }
 
+/* Nothing is done through a symbolic link, so that a user who can make one
+ * cannot choose the file that is lost (and /dev/stdout stays). */
+pr_code
+pr_refuse_irregular(const char *path, const struct stat *st, pr_err *err)
+{
+    if (S_ISREG(st->st_mode))
+        return PR_OK;
+    if (S_ISLNK(st->st_mode)) {
+        PR_FAIL(err, PR_USAGE, "'%s' is a symbolic link", path);
+        pr_err_hint(err, "remove it, or name the file that it leads to");
+        return PR_USAGE;
+    }
+    PR_FAIL(err, PR_USAGE, "'%s' is not a regular file", path);
+    pr_err_hint(err, "a profile is completed at its beginning when it ends: "
+                     "write it to a file, then convert that");
+    return PR_USAGE;
+}
+
 void
 pr_hint_room(int sys, pr_err *err)
 {

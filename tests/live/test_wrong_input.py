@@ -173,6 +173,36 @@ def an_output_that_cannot_be_created_is_told():
 
 
 @live.once
+def a_command_does_not_begin_when_its_output_cannot_be_created():
+    os.mkfifo("pipe")
+    open("file", "w").close()
+    command = ["--", live.ANY_PYTHON, "-c", "open('begun', 'w')"]
+    for path in "no/such/folder/run.bin", "file/run.bin":
+        for more in [], ["-f"], ["--children"]:
+            refused(live.call(live.PYREC, "-o", path, *more, *command), 125,
+                    "cannot create '%s'" % path)
+    refused(live.call(live.PYREC, "-o", "pipe", "-f", *command), 125, "pipe")
+    expect(not os.path.exists("begun"), "the command ran")
+
+
+@live.once
+def a_command_does_not_begin_in_a_folder_that_may_not_be_written():
+    shutil.copy(live.PYREC, "pyrec")
+    os.mkdir("closed")
+    os.mkdir("out")
+    os.chmod("out", 0o777)
+    for folder in "..", ".", "closed":
+        os.chmod(folder, 0o555 if folder == "closed" else 0o755)
+    other = (["setpriv", "--reuid", "65534", "--regid", "65534",
+              "--clear-groups"] if os.geteuid() == 0 else [])
+    for more in ["-o", "../closed/run.bin"], []:
+        done = live.call(*other, "../pyrec", *more, "--", "touch",
+                         "../out/begun", cwd="closed")
+        refused(done, 125, "Permission denied")
+    expect(not os.path.exists("out/begun"), "the command ran")
+
+
+@live.once
 def a_pipe_as_output_is_refused_at_once():
     os.mkfifo("pipe")
     with live.Target(live.ANY_PYTHON, "sleeper.py") as target:
