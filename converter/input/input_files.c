@@ -62,8 +62,24 @@ add_directory(conv_paths *paths, const char *directory, pr_err *err)
     return rc;
 }
 
+/* The base of a comparison is one profile. */
+static pr_code
+add_base(conv_paths *paths, const char *path, pr_err *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return add_path(paths, strdup(path), err);
+    PR_FAIL(err, PR_USAGE, "'%s' is a directory, and --diff takes one profile",
+            path);
+    pr_err_hint(err,
+                "'pyconv %.80s --to bin -o old.bin' makes one profile "
+                "of those in it",
+                path);
+    return PR_USAGE;
+}
+
 pr_code
-conv_paths_expand(const char *first, const char *const *input, size_t n,
+conv_paths_expand(const char *base, const char *const *input, size_t n,
                   conv_paths *ret, pr_err *err)
 {
     struct stat st;
@@ -71,8 +87,8 @@ conv_paths_expand(const char *first, const char *const *input, size_t n,
     *ret = (conv_paths){0};
     if (n == 0)
         return PR_FAIL(err, PR_USAGE, "no input given");
-    if (first)
-        rc = add_path(ret, strdup(first), err);
+    if (base)
+        rc = add_base(ret, base, err);
     for (size_t i = 0; i < n && rc == PR_OK; i++) {
         bool directory = stat(input[i], &st) == 0 && S_ISDIR(st.st_mode);
         rc = directory ? add_directory(ret, input[i], err)

@@ -13,10 +13,11 @@ typedef struct conv_paths {
     size_t n, cap;
 } conv_paths;
 
-/* `first`, unless it is NULL, and the inputs.  Each file stands for itself, a directory for the files in it whose names
- * end in .bin, in order of their names.  The caller releases *ret in any
- * case.  PR_IO; PR_USAGE: a directory without such a file, or no input. */
-pr_code conv_paths_expand(const char *first, const char *const *input, size_t n,
+/* `base`, unless it is NULL, and the inputs.  Each file stands for itself, a
+ * directory for the files in it whose names end in .bin, in order of their
+ * names.  The caller releases *ret in any case.  PR_IO; PR_USAGE: a directory
+ * without such a file, a base that is a directory, or no input. */
+pr_code conv_paths_expand(const char *base, const char *const *input, size_t n,
                           conv_paths *ret, pr_err *err);
 void conv_paths_release(conv_paths *paths);
 

@@ -25,6 +25,10 @@ pf_input_open(const char *path, pf_input *ret, pr_err *err)
         close(fd);
         return PR_FAIL_SYS(err, PR_IO, sys, "cannot stat '%s'", path);
     }
+    if (S_ISDIR(st.st_mode)) {
+        close(fd);
+        return PR_FAIL(err, PR_USAGE, "'%s' is a directory", path);
+    }
     if (!S_ISREG(st.st_mode)) {
         close(fd);
         PR_FAIL(err, PR_USAGE, "'%s' is not a regular file", path);

@@ -225,6 +225,20 @@ def check_comparison(results, made):
                   columns == [made[1].samples(), made[0].samples()] and
                   threads <= {"MainThread", "thread"},
                   f"{done.stderr} {columns} {threads}")
+    refused = run("one.bin", "--diff", "folder", "--to", "html", "-o",
+                  "refused.html")
+    results.check("a directory is not a base, and the hint makes one of it",
+                  refused.returncode == 2 and
+                  "'folder' is a directory" in refused.stderr and
+                  "hint: 'pyconv folder --to bin -o old.bin'" in
+                  refused.stderr and not os.path.exists("refused.html"),
+                  refused.stderr)
+    verified = run("--verify", "folder")
+    results.check("a directory is not called a pipe",
+                  verified.returncode == 2 and
+                  verified.stderr ==
+                  "pyconv: error: 'folder' is a directory\n",
+                  verified.stderr)
     same = run("one.bin", "--diff", "one.bin", "--to", "collapsed", "-o",
                "same.txt", "--style", "plain")
     with open("same.txt", encoding="utf-8") as lines:
