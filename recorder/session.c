@@ -40,7 +40,6 @@ enum {
 typedef struct session {
     const rec_options *options;
     rec_screen screen;
-    char *output; /* owned */
     rec_tree tree;
     rec_descendants *children; /* NULL: they are not recorded */
     rec_command command;
@@ -271,11 +270,7 @@ open_session(session *s, pr_err *err)
         s->root_fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (s->children)
         rec_descendants_watch(s->children, pid);
-    s->output =
-        o->output ? strdup(o->output) : rec_output_default(pid, time(NULL));
-    if (!s->output)
-        return pr_no_memory(err);
-    rec_tree_init(&s->tree, o, s->output, &s->screen);
+    rec_tree_init(&s->tree, o, &s->screen);
     s->overhead =
         rec_overhead_begin(o->overhead, o->period_ns, s->tree.start_ns);
     if (o->overhead)
@@ -330,7 +325,6 @@ release(session *s)
     rec_descendants_free(s->children);
     if (s->has_command)
         rec_command_release(&s->command);
-    free(s->output);
     if (s->root_fd >= 0)
         close(s->root_fd);
     if (s->signal_fd >= 0)
@@ -344,7 +338,7 @@ print_summary(session *s)
     rec_descendants_report children;
     if (s->options->quiet || tree->n_files == 0)
         return;
-    char *pattern = rec_output_pattern(s->output);
+    char *pattern = rec_output_pattern(s->tree.output);
     rec_summary summary = {.report = &tree->sum,
                            .pid = tree->first,
                            .files = tree->n_files,

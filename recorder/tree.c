@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     SETTLE_MS = 20, /* a fork often executes another program soon */
@@ -25,12 +26,10 @@ enum {
 };
 
 void
-rec_tree_init(rec_tree *tree, const rec_options *options, const char *output,
-              rec_screen *screen)
+rec_tree_init(rec_tree *tree, const rec_options *options, rec_screen *screen)
 {
     *tree = (rec_tree){.options = options,
                        .screen = screen,
-                       .output = output,
                        .id = rec_recording_id_make(),
                        .start_ns = rec_now_ns(),
                        .period_ns = options->period_ns};
@@ -44,6 +43,7 @@ rec_tree_release(rec_tree *tree)
     free(tree->member);
     free(tree->recorded);
     free(tree->first_output);
+    free(tree->output);
 }
 
 void
@@ -54,19 +54,58 @@ rec_tree_fail(rec_tree *tree, pr_code code, const pr_err *err)
         tree->code = code;
 }
 
+/* ---- names ---- */
+
+static pr_code
+name_root(rec_tree *tree, pid_t pid, pr_err *err)
+{
+    const char *given = tree->options->output;
+    char *name = given ? strdup(given) : rec_output_default(pid, time(NULL));
+    if (!name)
+        return pr_no_memory(err);
+    free(tree->output);
+    tree->output = name;
+    return PR_OK;
+}
+
+static char *
+name_child(const rec_tree *tree, pid_t pid)
+{
+    unsigned nth = 1;
+    for (size_t i = 0; i < tree->n_recorded; i++)
+        nth += tree->recorded[i] == pid;
+    return rec_output_of_child(tree->output, pid, nth);
+}
+
+/* A default names the script of the Python, and a wrapper of it (a shell, env)
+ * has the same pid before: that name is taken from a process that is a Python.
+ * It stays once a file has it or is named after it. */
+static pr_code
+name_output(rec_tree *tree, rec_member *m, pr_err *err)
+{
+    rec_target target;
+    pr_code code = PR_OK;
+    if (m->root && !tree->options->output && !tree->begun) {
+        code = rec_target_identify(m->pid, &target, err);
+        if (code == PR_OK)
+            code = name_root(tree, m->pid, err);
+    }
+    if (code != PR_OK)
+        return code;
+    free(m->output);
+    m->output = m->root ? strdup(tree->output) : name_child(tree, m->pid);
+    return m->output ? PR_OK : pr_no_memory(err);
+}
+
 /* ---- members ---- */
 
-/* output: malloc'ed, or NULL: out of memory. */
 static pr_code
-add_member(rec_tree *tree, pid_t pid, bool root, char *output, pr_err *err)
+add_member(rec_tree *tree, pid_t pid, bool root, pr_err *err)
 {
-    if (!output || !pr_grow(&tree->member, &tree->cap, tree->n + 1,
-                            sizeof *tree->member)) {
-        free(output);
+    if (!pr_grow(&tree->member, &tree->cap, tree->n + 1, sizeof *tree->member))
         return pr_no_memory(err);
-    }
-    tree->member[tree->n++] = (rec_member){
-        .pid = pid, .root = root, .output = output, .seen_ns = rec_now_ns()};
+    tree->member[tree->n++] =
+        (rec_member){.pid = pid, .root = root, .seen_ns = rec_now_ns()};
     return PR_OK;
 }
 
@@ -100,16 +139,8 @@ rec_tree_add_root(rec_tree *tree, pid_t pid, pr_err *err)
     tree->patience_ns =
         always ? UINT64_MAX
                : rec_now_ns() + patience_ms(tree->options, pid) * 1000000;
-    return add_member(tree, pid, true, strdup(tree->output), err);
-}
-
-static char *
-name_child(const rec_tree *tree, pid_t pid)
-{
-    unsigned nth = 1;
-    for (size_t i = 0; i < tree->n_recorded; i++)
-        nth += tree->recorded[i] == pid;
-    return rec_output_of_child(tree->output, pid, nth);
+    pr_code code = name_root(tree, pid, err);
+    return code == PR_OK ? add_member(tree, pid, true, err) : code;
 }
 
 /* The last descendant with this pid that is not done. */
@@ -131,8 +162,7 @@ rec_tree_take(rec_tree *tree, const rec_descendant_event *event, pr_err *err)
     if (m && m->record)
         return PR_OK; /* its recording notices */
     if (!m) {
-        pr_code code = add_member(tree, event->pid, false,
-                                  name_child(tree, event->pid), err);
+        pr_code code = add_member(tree, event->pid, false, err);
         if (code != PR_OK)
             return code;
         m = &tree->member[tree->n - 1];
@@ -229,13 +259,22 @@ is_silent(const rec_tree *tree, const rec_member *m, pr_code code)
     return ended || code == PR_NOT_PYTHON;
 }
 
+static pr_code
+start(rec_tree *tree, rec_member *m, pr_err *err)
+{
+    rec_record_opts opts = record_opts(tree);
+    pr_code code = name_output(tree, m, err);
+    if (code == PR_OK)
+        code = rec_record_start(&opts, m->pid, m->output, &m->record, err);
+    return code;
+}
+
 /* Say why.  The sentence costs a list of all processes, so only the last try
  * asks for it. */
 static pr_code
 start_or_explain(rec_tree *tree, rec_member *m, pr_err *err)
 {
-    rec_record_opts opts = record_opts(tree);
-    pr_code code = rec_record_start(&opts, m->pid, m->output, &m->record, err);
+    pr_code code = start(tree, m, err);
     if (code == PR_NO_PROCESS && tree->options->command && m->root) {
         pr_err_clear(err);
         PR_FAIL(err, code, "%s ended before it was a Python",
@@ -264,10 +303,9 @@ give_up(rec_tree *tree, rec_member *m, pr_code code)
 static void
 try_start(rec_tree *tree, rec_member *m)
 {
-    rec_record_opts opts = record_opts(tree);
     pr_code code = PR_NOT_PYTHON;
     if (!m->print || m->print != rec_process_print(m->pid))
-        code = rec_record_start(&opts, m->pid, m->output, &m->record, NULL);
+        code = start(tree, m, NULL);
     if (code == PR_OK)
         note_recorded(tree, m);
     else if (may_become_python(tree, m, code))

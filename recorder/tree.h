@@ -16,7 +16,7 @@
 typedef struct rec_member {
     pid_t pid;
     bool root;          /* the one that was asked for */
-    char *output;       /* owned */
+    char *output;       /* owned; NULL until it may be recorded */
     rec_record *record; /* NULL while it is not recorded */
     uint64_t seen_ns, try_ns;
     uint64_t print; /* of its state at the last try, when it was not a Python */
@@ -27,7 +27,7 @@ typedef struct rec_member {
 typedef struct rec_tree {
     const rec_options *options;
     rec_screen *screen;
-    const char *output; /* of the root; names the others */
+    char *output; /* owned: of the root; names the others */
     rec_recording_id id;
     bool begun;           /* a process is recorded, or was */
     uint64_t start_ns;    /* when the first one began, or else pyrec */
@@ -46,9 +46,8 @@ typedef struct rec_tree {
     pr_code code; /* the first failure */
 } rec_tree;
 
-/* `output` must outlive the tree. */
 void rec_tree_init(rec_tree *tree, const rec_options *options,
-                   const char *output, rec_screen *screen);
+                   rec_screen *screen);
 void rec_tree_release(rec_tree *tree);
 
 pr_code rec_tree_add_root(rec_tree *tree, pid_t pid, pr_err *err);

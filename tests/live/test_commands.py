@@ -234,6 +234,22 @@ def without_a_name_the_file_is_named_after_the_program():
 
 
 @live.once
+def without_a_name_the_file_is_named_after_what_a_wrapper_executes():
+    with open("busy.py", "w") as file:
+        file.write(BUSY)
+    with open("python3", "w") as file:
+        file.write("#!/bin/sh\n%s -c pass\nexec %s \"$@\"\n"
+                   % (live.ANY_PYTHON, live.ANY_PYTHON))
+    os.chmod("python3", 0o755)
+    live.succeed(live.PYREC, "--", "./python3", "busy.py", 0)
+    live.succeed(live.PYREC, "-q", "--", "env", live.ANY_PYTHON, "busy.py", 0)
+    made = [name for name in os.listdir(".") if name.endswith(".bin")]
+    expect(len(made) == 2 and
+           all(re.match(r"pyrec-busy-\d+-\d{8}-", name) for name in made),
+           "%s", made)
+
+
+@live.once
 def a_child_that_is_no_python_and_stays_does_not_hold_pyrec():
     with open("leave.py", "w") as file:
         file.write("import subprocess, time\n"
