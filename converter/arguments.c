@@ -444,7 +444,8 @@ take_row(arguments *args, const row *r, const char *value, pr_err *err)
     if (r->take(args, value))
         return PR_OK;
     pr_usage_value(r->name, value, err);
-    pr_err_hint(err, "--%s: %s", r->name, r->help);
+    pr_err_hint(err, "--%s %s: %s", r->name, r->argument ? r->argument : "",
+                r->help);
     return PR_USAGE;
 }
 
@@ -514,8 +515,13 @@ check_action(arguments *args, pr_err *err)
     const conv_target_info *target =
         args->output ? conv_target_of_output(args->output) : NULL;
     if (!target) {
-        PR_FAIL(err, PR_USAGE, "no target given");
-        pr_err_hint(err, "--to TARGET; 'pyconv --list' names the targets");
+        if (args->output)
+            PR_FAIL(err, PR_USAGE, "no target has the suffix of '%s'",
+                    args->output);
+        else
+            PR_FAIL(err, PR_USAGE, "no target given");
+        pr_err_hint(err, "--to TARGET; 'pyconv --list' names the targets and "
+                         "their suffixes");
         return PR_USAGE;
     }
     args->target = target->name;

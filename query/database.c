@@ -5,8 +5,8 @@
 
 #include "query/cache.h"
 #include "query/inputs.h"
-#include "query/words.h"
 
+#include <base/words.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pyrec/convert.h>
@@ -352,7 +352,7 @@ near_names(sqlite3_context *context, int argc, sqlite3_value **argv)
     const char *a = (const char *)sqlite3_value_text(argv[0]);
     const char *b = (const char *)sqlite3_value_text(argv[1]);
     sqlite3_result_int(context,
-                       a && b && q_words_are_near(a, strlen(a), b, strlen(b)));
+                       a && b && pr_words_are_near(a, strlen(a), b, strlen(b)));
 }
 
 /* How far one name is from the other; the nearest candidate comes first. */

@@ -6,9 +6,9 @@
 #include "query/lexer.h"
 #include "query/values.h"
 #include "query/verbs.h"
-#include "query/words.h"
 
 #include <base/array.h>
+#include <base/words.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,9 +134,9 @@ hint_nearest(const parser *p, const choice *choices, pr_err *err)
     size_t distance = 0;
     for (const choice *c = choices; c->word && p->token.len; c++) {
         size_t n = strlen(c->word);
-        if (!q_words_are_near(p->token.text, p->token.len, c->word, n))
+        if (!pr_words_are_near(p->token.text, p->token.len, c->word, n))
             continue;
-        size_t d = q_words_distance(p->token.text, p->token.len, c->word, n);
+        size_t d = pr_words_distance(p->token.text, p->token.len, c->word, n);
         if (!nearest || d < distance) {
             nearest = c->word;
             distance = d;

@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FOCUS = 1, IGNORE = 2 };
 
@@ -323,7 +324,10 @@ check_left(const sample_filter *f, pr_err *err)
         PR_FAIL(err, PR_NAME, "nothing in the profile is called '%s'", name);
     else
         PR_FAIL(err, PR_NAME, "the filters leave no sample");
-    pr_err_hint(err, "'pyquery FILE \"top 20 by total\"' shows the names");
+    bool of_thread = name && f->filters->threads.n > 0 &&
+                     memchr(f->matched, 0, f->filters->threads.n);
+    pr_err_hint(err, "'pyquery FILE %s' shows the names",
+                of_thread ? "threads" : "\"top 20 by total\"");
     return PR_NAME;
 }
 

@@ -2,7 +2,6 @@
  * convert.c - from files to a target: the sinks between, the output around.
  */
 #include <pyrec/convert.h>
-#include <string.h>
 
 #include "converter/filter/chain.h"
 #include "converter/input/input_files.h"
@@ -10,7 +9,9 @@
 #include "converter/job/job.h"
 #include "converter/target/table.h"
 
+#include <base/words.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,23 +77,52 @@ conv_target_of_output(const char *path)
     return best;
 }
 
+/* The name of the target that a mistyped one is nearest to; NULL: of none. */
+static const char *
+nearest_target(const char *name)
+{
+    const char *nearest = NULL;
+    size_t least = 0, n = strlen(name);
+    for (size_t i = 0; i < N_TARGETS; i++) {
+        const char *other = targets[i]->info.name;
+        size_t len = strlen(other);
+        size_t distance = pr_words_distance(name, n, other, len);
+        if (pr_words_are_near(name, n, other, len) &&
+            (!nearest || distance < least)) {
+            nearest = other;
+            least = distance;
+        }
+    }
+    return nearest;
+}
+
 static pr_code
-find_target(const char *name, const conv_target **ret, pr_err *err)
+refuse_target(const char *name, pr_err *err)
 {
     char names[200];
     size_t n = 0;
-    for (size_t i = 0; i < N_TARGETS; i++) {
+    const char *nearest = nearest_target(name);
+    PR_FAIL(err, PR_USAGE, "there is no target '%s'", name);
+    if (nearest) {
+        pr_err_hint(err, "did you mean '%s'", nearest);
+        return PR_USAGE;
+    }
+    for (size_t i = 0; i < N_TARGETS && n < sizeof names; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
+                              i ? ", " : "", targets[i]->info.name);
+    pr_err_hint(err, "one of %s", names);
+    return PR_USAGE;
+}
+
+static pr_code
+find_target(const char *name, const conv_target **ret, pr_err *err)
+{
+    for (size_t i = 0; i < N_TARGETS; i++)
         if (strcmp(targets[i]->info.name, name) == 0) {
             *ret = targets[i];
             return PR_OK;
         }
-        if (n < sizeof names)
-            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
-                                  i ? ", " : "", targets[i]->info.name);
-    }
-    PR_FAIL(err, PR_USAGE, "there is no target '%s'", name);
-    pr_err_hint(err, "one of %s", names);
-    return PR_USAGE;
+    return refuse_target(name, err);
 }
 
 /* ---- options ---- */

@@ -247,6 +247,9 @@ def check_refusals(results, source):
                   "--focus", "nobody")
     check_refusal(results, "a thread that is not there leaves no output", 4,
                   "called 'nobody'", source, "--threads", "nobody")
+    check_refusal(results, "and the hint says where threads have names", 4,
+                  "hint: 'pyquery FILE threads'", source, "--threads",
+                  "nobody")
     check_refusal(results, "filters that leave no sample leave no output", 4,
                   "the filters leave no sample", source, "--ignore", "*",
                   "--focus", "main")

@@ -125,6 +125,11 @@ done
 is "a name in .gz is compressed" sh -c \
     'gzip -dc x.speedscope.json.gz | cmp -s - x.speedscope.json'
 expect "a suffix of no target" 2 "$pyconv" run.bin -o x.nonsense
+holds "which is named" err "no target has the suffix of 'x.nonsense'"
+expect "a mistyped target" 2 "$pyconv" run.bin --to htm
+holds "gets the nearest one" err "hint: did you mean 'html'$"
+expect "two letters that changed places" 2 "$pyconv" run.bin --to psatts
+holds "are found" err "hint: did you mean 'pstats'$"
 expect "an unknown target" 2 "$pyconv" run.bin --to nonsense
 holds "which says what there is" err "speedscope"
 expect "an unknown option" 2 "$pyconv" run.bin --nonsense
@@ -136,6 +141,8 @@ expect "a choice the target has not" 2 \
 holds "names the target and the choice" err "target 'jsonl' has no choice of"
 expect "an empty range" 2 "$pyconv" run.bin --to pstats --between 2s 1s -f
 expect "a bad time" 2 "$pyconv" run.bin --to pstats --between x 1s -f
+expect "a bad range" 2 "$pyconv" run.bin --to pstats --between 2-3 -f
+holds "gets the form of one" err "hint: --between A..B: "
 expect "a level out of range" 2 "$pyconv" run.bin --to bin --level 99 -f
 expect "help" 0 "$pyconv" --help
 holds "names the targets" out "collapsed"

@@ -1,7 +1,7 @@
 /*
  * words.c - the optimal string alignment distance, in three rows.
  */
-#include "query/words.h"
+#include <base/words.h>
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ least(size_t a, size_t b)
 }
 
 size_t
-q_words_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+pr_words_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     size_t row[3][LONGEST + 1];
     if (a_len > LONGEST || b_len > LONGEST)
@@ -43,10 +43,10 @@ q_words_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 }
 
 int
-q_words_are_near(const char *a, size_t a_len, const char *b, size_t b_len)
+pr_words_are_near(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     size_t shorter = least(a_len, b_len);
-    return q_words_distance(a, a_len, b, b_len) <= (shorter < 4   ? 1u
-                                                    : shorter < 8 ? 2u
-                                                                  : 3u);
+    return pr_words_distance(a, a_len, b, b_len) <= (shorter < 4   ? 1u
+                                                     : shorter < 8 ? 2u
+                                                                   : 3u);
 }
