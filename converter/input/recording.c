@@ -5,6 +5,8 @@
 
 #include "converter/import/open.h"
 
+#include <pyrec/convert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,23 @@ struct conv_recording {
     pr_err cut; /* code PR_CUT: the file of the stacks ends too early */
 };
 
+/* The reader's hint names its own kind of file; more could stand here. */
+static void
+hint_kinds(pr_err *err)
+{
+    char kinds[128] = "";
+    size_t n = 0;
+    const conv_import_info *kind;
+    for (size_t i = 0; (kind = conv_import_get(i)) && n < sizeof kinds; i++)
+        n += (size_t)snprintf(kinds + n, sizeof kinds - n, "%s%s",
+                              i ? ", " : "", kind->name);
+    err->hint[0] = '\0';
+    pr_err_hint(err,
+                "profiles by pyrec, by python3.15, or as %s can be read; "
+                "'pyconv --from KIND' says what is wrong in one",
+                kinds);
+}
+
 /* An import that finds nothing leaves the file to the reader, whose message
  * names its kind. */
 static pr_code
@@ -23,10 +42,9 @@ open_file(conv_recording *r, const char *path, const char *from,
 {
     pf_reader_opts budget = PF_READER_OPTS_INIT;
     bool is_profile = from && strcmp(from, "bin") == 0;
-    pr_code rc = PR_OK;
     if (!is_profile) {
         pr_err seen = PR_ERR_INIT;
-        rc = conv_import_open(path, from, &r->stacks, &seen);
+        pr_code rc = conv_import_open(path, from, &r->stacks, &seen);
         if (r->stacks) {
             r->cut = seen;
             return PR_OK;
@@ -38,7 +56,10 @@ open_file(conv_recording *r, const char *path, const char *from,
         }
     }
     budget.memory = memory;
-    return pf_reader_open(path, &budget, &r->reader, err);
+    pr_code rc = pf_reader_open(path, &budget, &r->reader, err);
+    if (rc == PR_FOREIGN && !is_profile && err)
+        hint_kinds(err);
+    return rc;
 }
 
 pr_code

@@ -162,7 +162,7 @@ ends 4 "a folder without a profile" pyquery empty "top"
 echo "not a profile" >text
 pyquery text "top" 2>error
 [ $? -eq 1 ] && grep -q "'text': not a profile: it is text" error &&
-    grep -q "pyquery: hint: .* by pyrec" error
+    grep -q "pyquery: hint: .* by pyrec.* collapsed .*--from" error
 result $? "a file of something else is told, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"
