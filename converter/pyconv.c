@@ -71,6 +71,15 @@ report(const pr_err *err)
     pr_message_error(stderr, "pyconv", err);
 }
 
+static void
+report_result(const pr_err *err, bool delivered)
+{
+    if (delivered)
+        pr_message_partial(stderr, "pyconv", err);
+    else
+        report(err);
+}
+
 /* ---- progress ---- */
 
 /* A bar, once the work has taken PATIENCE. */
@@ -186,7 +195,7 @@ convert_once(arguments *args, const char *output, conv_report *done)
     end_progress(&shown);
     bool growing = args->action == ARG_FOLLOW && rc == PR_CUT;
     if (rc != PR_OK && !growing)
-        report(&err);
+        report_result(&err, done->delivered);
     if (!args->quiet && done->delivered)
         note(done, output);
     return rc;
@@ -266,9 +275,9 @@ inform(const char *path, uint64_t memory)
     pr_err err = PR_ERR_INIT;
     pr_buffer text = {0};
     pr_code rc = conv_info(path, memory, &text, &err);
-    if (rc != PR_OK)
-        report(&err);
     bool delivered = text.len != 0;
+    if (rc != PR_OK)
+        report_result(&err, delivered);
     if (delivered) {
         pr_err later = PR_ERR_INIT;
         fwrite(text.at, 1, text.len, stdout);

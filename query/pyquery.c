@@ -227,10 +227,12 @@ run(const q_command *c)
     q_database *database = NULL;
     pr_code opened =
         q_open_all(c->path, c->n_paths, c->memory, &database, &partly);
-    if (opened != PR_OK)
+    if (!database) {
         report(&partly, NULL);
-    if (!database)
         return status_of_failure(opened);
+    }
+    if (opened != PR_OK)
+        pr_message_partial(stderr, "pyquery", &partly);
     pr_code rc = PR_OK;
     listen_to_interrupts(database);
     if (c->talk)

@@ -23,14 +23,30 @@ pr_message(FILE *to, const char *program, const char *kind, const char *format,
     fputc('\n', to);
 }
 
-void
-pr_message_error(FILE *to, const char *program, const pr_err *err)
+static void
+print_record(FILE *to, const char *program, const char *kind, const pr_err *err)
 {
     char line[sizeof err->what + 128];
     pr_err failure = *err;
     failure.hint[0] = '\0';
     pr_err_format(&failure, line, sizeof line);
-    pr_message(to, program, "error", "%s", line);
+    pr_message(to, program, kind, "%s", line);
     if (err->hint[0])
         pr_message(to, program, "hint", "%s", err->hint);
+}
+
+void
+pr_message_error(FILE *to, const char *program, const pr_err *err)
+{
+    print_record(to, program, "error", err);
+}
+
+void
+pr_message_partial(FILE *to, const char *program, const pr_err *err)
+{
+    print_record(to, program,
+                 err->code == PR_CUT       ? "note"
+                 : err->code == PR_DAMAGED ? "warning"
+                                           : "error",
+                 err);
 }

@@ -19,4 +19,8 @@ void pr_message(FILE *to, const char *program, const char *kind,
 /* The failure, and the remedy on a second line if the record has one. */
 void pr_message_error(FILE *to, const char *program, const pr_err *err);
 
+/* The same where an answer was given, though not of all: a note at PR_CUT (the
+ * recording is not finished), a warning at PR_DAMAGED, else an error. */
+void pr_message_partial(FILE *to, const char *program, const pr_err *err);
+
 #endif

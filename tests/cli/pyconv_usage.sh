@@ -9,7 +9,7 @@ export LC_ALL=C
 
 only_error() {
     [ "$(grep -cv '^py[a-z]*: hint: ' err)" = 1 ] && [ "$(wc -l <err)" -le 2 ] &&
-        head -1 err | grep -q '^pyconv: error: \|^pyquery: '
+        head -1 err | grep -q '^pyconv: \(error\|note\|warning\): \|^pyquery: '
 }
 
 # NAME WANTED-STATUS COMMAND...: a failure is one line on stderr, with at most
@@ -156,10 +156,12 @@ holds "is told what it is" err "it is text"
 expect "a file cut open" 3 \
     "$pyconv" "$vectors/bad-cut-open.bin" --to collapsed -o cut.txt
 is "gives what could be had" test -s cut.txt
-holds "and names the file" err "bad-cut-open.bin': the recording is not"
+holds "and names the file in a note" err \
+    "^pyconv: note: '.*bad-cut-open.bin': the recording is not"
 expect "a damaged file" 3 \
     "$pyconv" "$vectors/bad-data-bit.bin" --to sqlite -o damaged.db
 is "gives the rest" test -s damaged.db
+holds "and a warning" err "^pyconv: warning: "
 expect "is repaired by bin" 3 \
     "$pyconv" "$vectors/bad-data-bit.bin" --to bin -o repaired.bin
 expect "after which it is whole" 0 "$pyconv" --verify repaired.bin
@@ -182,6 +184,7 @@ holds "promises no checksums" out "no checksums"
 expect "verify to a full disk" 1 \
     sh -c '"$0" --verify run.bin >/dev/full' "$pyconv"
 expect "verify: cut" 3 "$pyconv" --verify "$vectors/bad-cut-open.bin"
+holds "is an error: nothing else was asked" err "^pyconv: error: "
 holds "names the file and the place" err \
     "bad-cut-open.bin': .* (at byte [0-9]*)$"
 holds "and the remedy" err "^pyconv: hint: .*--to bin"
@@ -194,6 +197,9 @@ holds "and the samples" out "^samples"
 expect "info writes no file" 2 "$pyconv" --info run.bin -o info.txt
 expect "info to a full disk" 1 \
     sh -c '"$0" --info run.bin >/dev/full' "$pyconv"
+expect "info of an unfinished file" 3 \
+    "$pyconv" --info "$vectors/bad-cut-open.bin"
+holds "has a note" err "^pyconv: note: "
 sh -c '"$0" --info "$1" 2>err >/dev/full' "$pyconv" \
     "$vectors/bad-cut-open.bin"
 is "info of a cut file to a full disk has failed" test $? -eq 1

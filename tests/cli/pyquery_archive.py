@@ -258,7 +258,7 @@ def damage():
         file.write("text, not a profile\n" * 9)
     done = run("day", "summary")
     check("damaged files are reported once, the others answered",
-          done.returncode == 3 and done.stderr.count("error: ") == 1 and
+          done.returncode == 3 and done.stderr.count("note: ") == 1 and
           "2 files" in done.stderr and "profiles," in done.stdout,
           done.stderr)
     again = run("day", "summary")

@@ -38,6 +38,30 @@ an_error_is_one_line_and_its_hint_a_second(void **state)
 }
 
 static void
+assert_partial(pr_code code, const char *want)
+{
+    char *text;
+    size_t size;
+    pr_err err = PR_ERR_INIT;
+    PR_FAIL(&err, code, "'a'");
+    pr_err_hint(&err, "b");
+    FILE *to = open_memstream(&text, &size);
+    pr_message_partial(to, "pyquery", &err);
+    fclose(to);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void
+an_answer_in_part_has_a_note_or_a_warning(void **state)
+{
+    (void)state;
+    assert_partial(PR_CUT, "pyquery: note: 'a'\npyquery: hint: b\n");
+    assert_partial(PR_DAMAGED, "pyquery: warning: 'a'\npyquery: hint: b\n");
+    assert_partial(PR_FOREIGN, "pyquery: error: 'a'\npyquery: hint: b\n");
+}
+
+static void
 a_message_is_safe_for_a_terminal(void **state)
 {
     (void)state;
@@ -57,6 +81,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_is_one_line_and_its_hint_a_second),
+        cmocka_unit_test(an_answer_in_part_has_a_note_or_a_warning),
         cmocka_unit_test(a_message_is_safe_for_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
