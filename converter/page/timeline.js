@@ -185,7 +185,7 @@ class Timeline {
 
   writeLegend() {
     const names = {
-      gil: "holds the GIL", waiting: "waits for the GIL", cpu: "on a CPU without the GIL",
+      gil: "holds the GIL", waiting: "waits for the GIL", cpu: "on a CPU or queued for one, without the GIL",
       idle: "idle", unknown: "without the GIL, CPU state unknown",
     };
     const used = STATES.filter((_, state) => this.busy.concat(this.idle)

@@ -62,6 +62,10 @@ for made in run.collapsed.txt run.speedscope.json run.pstats run.db \
 done
 is "no part of an output is left" sh -c '! ls | grep -q part-'
 
+"$pyconv" run.bin -o page.html
+holds "the page says what the state of a CPU means" page.html \
+    "on a CPU or queued for one"
+
 "$pyconv" run.bin --to collapsed -o - >stdout.txt
 is "'-' is standard output" cmp -s stdout.txt run.collapsed.txt
 expect "a database needs a file" 2 "$pyconv" run.bin --to sqlite -o -
