@@ -17,6 +17,7 @@
 #include "recorder/session.h"
 
 #include <base/hash.h>
+#include <base/message.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -49,6 +50,7 @@ typedef struct runner {
     sigset_t signals, before; /* that are blocked here; of the caller */
     int signal_fd;
     bool stopping;
+    bool said_none;  /* that no process has the name */
     int last_status; /* of a recording that failed; 0: none did */
 } runner;
 
@@ -208,6 +210,19 @@ write_metrics(runner *r)
         report(r, &err);
 }
 
+/* Once: a name that is mistyped waits as silently as a service that is down. */
+static void
+say_none(runner *r)
+{
+    const rec_options *o = r->options;
+    if (r->said_none || o->quiet || !o->name)
+        return;
+    r->said_none = true;
+    pr_message(stderr, "pyrec", "note",
+               "no process matches '%s' so far; each window searches again",
+               o->name);
+}
+
 /* The processes of the window that begins. */
 static pr_code
 begin_window(runner *r, uint64_t now_ns, pr_err *err)
@@ -220,6 +235,8 @@ begin_window(runner *r, uint64_t now_ns, pr_err *err)
         rc = rec_timetable_begin_window(&r->timetable, found, n, now_ns, err);
     free(found);
     r->metrics.targets = n;
+    if (rc == PR_OK && n == 0)
+        say_none(r);
     if (o->pid && n == 0)
         r->stopping = true; /* it has ended */
     return rc;

@@ -106,6 +106,29 @@ def a_schedule_fills_a_folder_with_labelled_profiles():
 
 
 @live.once
+def a_name_that_no_process_has_is_said_once():
+    def windows():
+        return os.path.exists("state.prom")
+    for more, lines in ([], 1), (["-q"], 0):
+        with Recorder("--name", title(9) + "*", *more) as recorder:
+            live.wait_until(windows, "a window began")
+            first = os.stat("state.prom").st_mtime_ns
+            # it is written anew at each window, after the search
+            for _ in range(2):
+                live.wait_until(
+                    lambda: os.stat("state.prom").st_mtime_ns != first,
+                    "another window began")
+                first = os.stat("state.prom").st_mtime_ns
+            expect(recorder.end() == 0, "status %d",
+                   recorder.process.returncode)
+            said = recorder.process.stderr.read()
+        expect(said.count("pyrec: note: no process matches '%s*'"
+                          % title(9)) == lines and
+               said.count("\n") == lines, "%r", said)
+        os.unlink("state.prom")
+
+
+@live.once
 def a_target_that_is_started_again_is_recorded_again():
     with Recorder("--name", title(3)) as recorder:
         with target(title(3)) as first:
