@@ -364,7 +364,7 @@ name_distance(sqlite3_context *context, int argc, sqlite3_value **argv)
     const char *b = (const char *)sqlite3_value_text(argv[1]);
     if (a && b)
         sqlite3_result_int64(
-            context, (int64_t)q_words_distance(a, strlen(a), b, strlen(b)));
+            context, (int64_t)pr_words_distance(a, strlen(a), b, strlen(b)));
 }
 
 static int
