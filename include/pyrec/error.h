@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* name, value, sentence, exit status (the table of README.md) */
+/* name, value, sentence, exit status (as in README.md) */
 #define PR_CODE_MAP(X)                                        \
     X(OK, 0, "no error", 0)                                   \
     X(END, -1, "end of data", 0)                              \
