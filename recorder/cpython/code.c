@@ -69,6 +69,8 @@ typedef struct entry {
     bool stale;                  /* to be read again */
     bool degraded;  /* its names or lines could not be read: its frames are
                      * good for this stack only */
+    bool unsure;    /* ... in one window only: the object may have been freed
+                     * while they were read */
     uint64_t *copy; /* thread-local instructions (free-threaded 3.14+) */
     size_t n_copies;
 } entry;
@@ -232,7 +234,7 @@ find_entry(const rec_codes *c, uint64_t address)
 static bool
 is_verified(const rec_codes *c, const entry *e)
 {
-    if (e->stale)
+    if (e->stale || e->unsure)
         return false;
     if (e->window == c->window)
         return true;
@@ -310,11 +312,16 @@ parse_head(const rec_codes *c, uint64_t address, const uint8_t *head, entry *e,
     return PR_OK;
 }
 
-/* Does a failure to read a part of the object leave the rest usable? */
+/* Does a failure to read a part of the object leave the rest usable?  A part
+ * that is torn may be one that was freed meanwhile. */
 static bool
-is_bearable(pr_code code)
+is_bearable(entry *e, pr_code code)
 {
-    return code == PR_TORN || code == PR_LIMIT;
+    if (code != PR_TORN && code != PR_LIMIT)
+        return false;
+    e->degraded = true;
+    e->unsure |= code == PR_TORN;
+    return true;
 }
 
 static pr_code
@@ -327,11 +334,9 @@ read_name(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
     pr_err why = PR_ERR_INIT;
     pr_code code = rec_object_str(c->layout, memory, address, NAME_MAX_POINTS,
                                   &bytes, &len, &why);
-    if (is_bearable(code)) {
-        e->degraded = true;
+    if (is_bearable(e, code))
         return rec_name_table_string(c->names, unknown, sizeof unknown - 1, ret,
                                      err);
-    }
     if (code != PR_OK) {
         if (err)
             *err = why;
@@ -356,10 +361,8 @@ read_lines(rec_codes *c, rec_memory *memory, uint64_t address, entry *e,
         e->hash = pr_hash_seeded(bytes, len, e->hash);
         code = rec_lines_init(&e->lines, bytes, len, e->first_line, &why);
     }
-    if (is_bearable(code)) {
-        e->degraded = true;
+    if (is_bearable(e, code))
         return PR_OK;
-    }
     if (code != PR_OK && err)
         *err = why;
     return code;
@@ -560,6 +563,14 @@ verify(const rec_codes *c, entry *e)
     e->generation = c->counted ? c->generation : UINT64_MAX;
 }
 
+/* Did an earlier window show the same object, and fail to read it? */
+static bool
+failed_before(const rec_codes *c, const entry *old, uint64_t own)
+{
+    return old && old->degraded && old->own == own &&
+           (!old->unsure || old->window != c->window);
+}
+
 /* Read the new object at the address.  *old may be NULL. */
 static pr_code
 read_anew(rec_codes *c, rec_batch *batch, uint64_t address, entry *old,
@@ -577,12 +588,18 @@ read_anew(rec_codes *c, rec_batch *batch, uint64_t address, entry *old,
     batch->calls++; /* something was read after the batch */
     if (code != PR_OK)
         return code;
+    fresh.unsure &= !failed_before(c, old, own);
     verify(c, &fresh);
-    if (!old)
-        return add_entry(c, &fresh, ret, err);
-    replace_entry(c, old, &fresh);
-    *ret = &old->code;
-    return PR_OK;
+    if (old) {
+        replace_entry(c, old, &fresh);
+        *ret = &old->code;
+    } else
+        code = add_entry(c, &fresh, ret, err);
+    if (code == PR_OK && fresh.unsure)
+        code = PR_FAIL(err, PR_TORN,
+                       "names or lines of 0x%" PRIx64 " could not be read",
+                       address);
+    return code;
 }
 
 void
