@@ -26,6 +26,7 @@ QUESTIONS = ("top 9999 by self", "lines 99999", "callers 999 of step_04",
              "top 9999 where label service = service00", "files 999")
 TIMES = ("seconds", "self_s", "total_s", "self_ran_s", "total_ran_s", "ran_s")
 SAMPLES, PROFILES, THREADS, INTERVAL_S = 90, 24, 3, 0.01
+ROUNDING_S = 1e-6
 RESULTS = harness.Results()
 check = RESULTS.check
 
@@ -81,12 +82,12 @@ def main():
         check("of many processes: '%s'" % question,
               rows(question, *parts) == rows(question, whole))
     files, day = compact("one", seed % 1000, 1)
-    slack = (PROFILES - 1) * THREADS * INTERVAL_S + 1e-6
+    slack = (PROFILES - 1) * THREADS * INTERVAL_S
     for question in QUESTIONS:
         parts, whole = rows(question, *files), rows(question, day)
         near = parts.keys() == whole.keys() and all(
             len(parts[key]) == len(whole[key]) and
-            all(0 <= b - a + 1e-6 <= slack
+            all(-ROUNDING_S <= b - a <= slack + ROUNDING_S
                 for before, after in zip(parts[key], whole[key])
                 for a, b in zip(before, after)) for key in parts)
         check("of one process: '%s'" % question, near and parts)
