@@ -55,14 +55,13 @@ PROGRAMS := $(if $(filter recorder,$(ROOMS)),pyrec) \
             $(if $(filter converter,$(ROOMS)),pyconv) \
             $(if $(filter query,$(ROOMS)),pyquery)
 MAINS    := recorder/pyrec.c converter/pyconv.c query/pyquery.c
-# The files beside recorder/pyrec.c and converter/pyconv.c are those programs':
-# they have options and messages, so they are not in the library.
+# The files beside each program's main() are the program's: they have options
+# and messages, so they are not in the library.
 SOURCES  := $(wildcard include/base/*.c) \
             $(foreach room,$(ROOMS),$(wildcard $(room)/*.c $(room)/*/*.c))
 PROG_SRC := $(filter-out $(MAINS),$(filter $(SOURCES), \
-            $(wildcard recorder/*.c converter/*.c query/live/*.c \
-            query/talk/*.c) $(addprefix query/,command_line.c completion.c \
-            follow.c gate.c overview.c)))
+            $(wildcard recorder/*.c converter/*.c query/*.c query/live/*.c \
+            query/talk/*.c)))
 LIB_SRC  := $(filter-out $(MAINS) $(PROG_SRC),$(SOURCES))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) \
             $(if $(filter converter,$(ROOMS)),$(B)/obj/converter/page/page_assets.o)

@@ -3,8 +3,8 @@
  */
 #include "query/command_line.h"
 
-#include "query/values.h"
-#include "query/verbs.h"
+#include "query/language/values.h"
+#include "query/language/verbs.h"
 
 #include <base/size.h>
 #include <base/usage.h>

@@ -4,7 +4,7 @@
 #ifndef QUERY_COMMAND_LINE_H
 #define QUERY_COMMAND_LINE_H
 
-#include "query/parser.h"
+#include "query/language/parser.h"
 
 #include <pyrec/query.h>
 

@@ -3,8 +3,8 @@
  */
 #include "query/completion.h"
 
-#include "query/database.h"
-#include "query/verbs.h"
+#include "query/database/database.h"
+#include "query/language/verbs.h"
 
 #include <string.h>
 #include <strings.h>

@@ -5,7 +5,7 @@
 #include "query/follow.h"
 
 #include "query/live/live.h"
-#include "query/render.h"
+#include "query/render/render.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "query/gate.h"
 
-#include "query/reports.h"
+#include "query/render/reports.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define QUERY_GATE_H
 
 #include "query/command_line.h"
-#include "query/render.h"
+#include "query/render/render.h"
 
 /* Hears of the database that is asked from now on; NULL: none is open. */
 typedef void (*q_gate_opened)(q_database *database);

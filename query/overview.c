@@ -3,7 +3,7 @@
  */
 #include "query/overview.h"
 
-#include "query/display.h"
+#include "query/render/display.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

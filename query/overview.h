@@ -4,7 +4,7 @@
 #ifndef QUERY_OVERVIEW_H
 #define QUERY_OVERVIEW_H
 
-#include "query/render.h"
+#include "query/render/render.h"
 
 /* The profile, how far to trust it, the first five functions, and three
  * questions worth asking next. */

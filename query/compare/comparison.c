@@ -4,8 +4,8 @@
 #include "query/compare/check.h"
 #include "query/compare/diff.h"
 #include "query/compare/history.h"
-#include "query/result.h"
-#include "query/run.h"
+#include "query/database/result.h"
+#include "query/plan/run.h"
 
 static pr_code
 fail_to_explain(pr_err *err)

@@ -4,7 +4,7 @@
 #ifndef QUERY_COMPARE_COMPUTED_ROWS_H
 #define QUERY_COMPARE_COMPUTED_ROWS_H
 
-#include "query/result.h"
+#include "query/database/result.h"
 
 typedef struct q_rows {
     q_database *database;

@@ -3,8 +3,8 @@
  */
 #include "query/compare/sides.h"
 
-#include "query/run.h"
-#include "query/select.h"
+#include "query/plan/run.h"
+#include "query/plan/select.h"
 
 #include <base/array.h>
 #include <base/buffer.h>

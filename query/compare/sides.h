@@ -8,8 +8,8 @@
 #define QUERY_COMPARE_SIDES_H
 
 #include "query/compare/roots.h"
-#include "query/database.h"
-#include "query/parser.h"
+#include "query/database/database.h"
+#include "query/language/parser.h"
 
 #include <base/intern.h>
 #include <pyrec/compare.h>

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "query/database.h"
-#include "query/render.h"
+#include "query/database/database.h"
+#include "query/render/render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

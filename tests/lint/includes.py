@@ -68,10 +68,18 @@ ROOMS = {
                   PUBLIC + ":error reader convert version"],
     "query/live": ["include/base", PUBLIC + ":error"],
     "query/talk": ["include/base"],
-    "query/compare": ["query", "include/base",
-                      PUBLIC + ":error schema query compare"],
-    "query": ["query/live", "query/talk", "include/base",
-              PUBLIC + ":error schema query convert compare version"],
+    "query/language": ["include/base", PUBLIC + ":error compare"],
+    "query/database": ["include/base", PUBLIC + ":error schema query convert"],
+    "query/fold": ["query/database", "include/base", PUBLIC + ":error"],
+    "query/plan": ["query/fold", "query/database", "query/language",
+                   "include/base", PUBLIC + ":error schema query"],
+    "query/compare": ["query/plan", "query/database", "query/language",
+                      "include/base", PUBLIC + ":error query compare"],
+    "query/render": ["query/language", "include/base",
+                     PUBLIC + ":error query"],
+    "query": ["query/render", "query/database", "query/language",
+              "query/live", "query/talk", "include/base",
+              PUBLIC + ":error query version"],
 }
 PARTS = ("include", "format", "recorder", "converter", "query")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]')

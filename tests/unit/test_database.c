@@ -3,7 +3,7 @@
  */
 #include "query_fixture.h"
 
-#include "query/database.h"
+#include "query/database/database.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/lexer.h"
+#include "query/language/lexer.h"
 #include <cmocka.h>
 
 static q_token

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/parser.h"
+#include "query/language/parser.h"
 #include <cmocka.h>
 
 static q_query

@@ -7,7 +7,7 @@
  */
 #include "query_fixture.h"
 
-#include "query/database.h"
+#include "query/database/database.h"
 
 enum {
     SAMPLES = 300,

@@ -3,7 +3,7 @@
  */
 #include "query_fixture.h"
 
-#include "query/render.h"
+#include "query/render/render.h"
 
 /* What a SELECT over an empty database looks like; the caller frees. */
 static char *

@@ -1,0 +1,56 @@
+/*
+ * database.h - an open profile database, as the rooms of query see it.
+ *
+ * A database file is not trusted: its schema may hold views, triggers and
+ * expressions with side effects, its pages may be damaged, its values may be
+ * anything.  D1 what is opened has the real tables of schema.h.  D2 nothing
+ * is ever written to it; own tables live in SQLite's temp database, in
+ * memory.  D3 every statement has a bounded number of steps.  D4 SQL of the
+ * user's runs under an authorizer that knows reading only.
+ */
+#ifndef QUERY_DATABASE_DATABASE_H
+#define QUERY_DATABASE_DATABASE_H
+
+#include <pyrec/query.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+
+struct q_database {
+    sqlite3 *sqlite;
+    uint64_t ticks; /* of STEPS_PER_TICK, since the question began */
+    uint64_t max_ticks;
+    uint64_t memory;    /* for the profiles that a question opens */
+    unsigned n_answers; /* temp tables made, for their names */
+    bool guarded;       /* D4 holds now */
+    bool knows_ran;     /* some profile says whether threads ran */
+    bool tells_all;     /* q_tell_all() */
+    volatile bool interrupted;
+};
+
+/* SQLite's own steps between two checks of the limit. */
+#define Q_STEPS_PER_TICK 100000
+
+/* A new question: its steps count from here. */
+void q_database_begin(q_database *database);
+
+/* The record for a failed call of SQLite; `doing` says what was tried. */
+pr_code q_database_fail(q_database *database, int rc, const char *doing,
+                        pr_err *err);
+
+/* Our own SQL, which names nothing that comes from outside unquoted. */
+pr_code q_database_prepare(q_database *database, const char *sql,
+                           sqlite3_stmt **ret, pr_err *err);
+pr_code q_database_exec(q_database *database, const char *sql, pr_err *err);
+
+/* PR_OK at a row, PR_END after the last. */
+pr_code q_database_step(q_database *database, sqlite3_stmt *stmt, pr_err *err);
+
+/* The one integer our own SQL asks for; NULL counts as 0. */
+pr_code q_database_integer(q_database *database, const char *sql, int64_t *ret,
+                           pr_err *err);
+
+/* SQL of the user's: one statement, reading only. */
+pr_code q_database_prepare_guarded(q_database *database, const char *sql,
+                                   sqlite3_stmt **ret, pr_err *err);
+
+#endif

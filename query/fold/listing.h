@@ -1,0 +1,23 @@
+/*
+ * listing.h - the parts of an answer besides sums: the lines of a source, the
+ * names of a stack.
+ */
+#ifndef QUERY_FOLD_LISTING_H
+#define QUERY_FOLD_LISTING_H
+
+#include "query/database/database.h"
+#include "query/fold/fold.h"
+
+/* Make and fill TABLE_source(function_id, line, text) for the functions of the
+ * condition: their lines as the files of this machine have them.  The file is
+ * read only if it is a regular one of moderate size; without it there are the
+ * lines that have samples, with text NULL. */
+pr_code q_listing_fill(q_database *database, const char *table,
+                       const char *condition, const q_groups *groups,
+                       pr_err *err);
+
+/* Call with each stack of the tree that samples ended in. */
+pr_code q_listing_stacks(q_database *database, const q_groups *groups,
+                         q_stack_fn tell, void *context, pr_err *err);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * answers.h - the last statement of a plan: the rows that are shown.
+ */
+#ifndef QUERY_PLAN_ANSWERS_H
+#define QUERY_PLAN_ANSWERS_H
+
+#include "query/database/database.h"
+#include "query/language/parser.h"
+
+/* Over a table of the fold, or a sub-select with its columns but for place,
+ * parent, depth and match. */
+pr_code q_answer_units(q_database *database, const q_query *query,
+                       const char *table, char **ret, pr_err *err);
+pr_code q_answer_edges(q_database *database, const q_query *query,
+                       const char *table, bool has_ran, char **ret,
+                       pr_err *err);
+pr_code q_answer_tree(q_database *database, const q_query *query,
+                      const char *table, char **ret, pr_err *err);
+pr_code q_answer_stacks(q_database *database, const q_query *query,
+                        const char *table, char **ret, pr_err *err);
+pr_code q_answer_timeline(q_database *database, const char *table,
+                          int64_t width_us, char **ret, pr_err *err);
+pr_code q_answer_hottest(q_database *database, const char *table,
+                         int64_t width_us, char **ret, pr_err *err);
+pr_code q_answer_waits(q_database *database, const q_query *query,
+                       const char *table, char **ret, pr_err *err);
+pr_code q_answer_source(q_database *database, const char *table, char **ret,
+                        pr_err *err);
+
+/* Those that need no table. */
+pr_code q_answer_plain(q_database *database, const q_query *query, char **ret,
+                       pr_err *err);
+
+#endif

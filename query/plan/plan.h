@@ -1,0 +1,71 @@
+/*
+ * plan.h - a question into SQL.
+ *
+ * Most questions take four statements and a fold between them: the samples
+ * they are about, by node; the functions with their keys; the nodes; and,
+ * over the table that the fold fills, the answer.  The texts hold all values
+ * and run as they are in any SQLite, which is what "explain" shows.  The
+ * commonest questions, of whole profiles, have their sums in the database.
+ */
+#ifndef QUERY_PLAN_PLAN_H
+#define QUERY_PLAN_PLAN_H
+
+#include "query/database/database.h"
+#include "query/fold/fold.h"
+#include "query/language/parser.h"
+
+typedef enum q_shape {
+    Q_SHAPE_PLAIN = 0, /* only `answer` is there */
+    Q_SHAPE_READY,     /* `all` and `answer`: the database has the sums */
+    Q_SHAPE_STORED,    /* `samples` by part, `tree` or `sums`, `answer` */
+    Q_SHAPE_PARTS,     /* `samples` and `answer`: by part, without nodes */
+    Q_SHAPE_FOLD
+} q_shape;
+
+/* What becomes of a tree before it is a table. */
+typedef enum q_after {
+    Q_AFTER_NOTHING = 0,
+    Q_AFTER_ORDER,
+    Q_AFTER_INVERT,    /* from where samples ended */
+    Q_AFTER_INVERT_OF, /* from the functions that match */
+    Q_AFTER_BEST       /* what the best `limit` groups stand on */
+} q_after;
+
+typedef struct q_plan {
+    q_shape shape;
+    char *all;     /* ready: one row (n, us, ran_n, ran_us) of all samples */
+    char *sums;    /* of q_stored_sums_read() */
+    char *tree;    /* of q_stored_tree_read() */
+    char *samples; /* of q_samples_read() or _read_runs() */
+    char *functions, *nodes; /* of q_nodes_read() */
+    char *answer;            /* over the table */
+    q_fold fold;
+    q_after after;
+    bool has_runs;    /* `samples` is for q_samples_read_runs() */
+    int64_t width_us; /* of a bucket of time; 0: none */
+    bool keeps_parts; /* only the best `limit` parts count, each as a group */
+    int64_t above;    /* tree: least share of a row, in millionths */
+    int64_t depth;    /* tree: levels */
+    int64_t limit;
+    bool is_about_samples;
+    bool of_match; /* Q_AFTER_BEST: of groups that match, by total */
+    char *source;  /* Q_SOURCE: a condition over `function JOIN file` */
+    char *table;   /* temp.answer1, with the columns of Q_ANSWER_COLUMNS */
+} q_plan;
+
+/* part_n, part_us: all samples of the row's part. */
+#define Q_ANSWER_COLUMNS                                                    \
+    "place INTEGER PRIMARY KEY, split, parent, depth, match, a, b, self_n," \
+    " self_us, self_ran_n, self_ran_us, total_n, total_us, total_ran_n,"    \
+    " total_ran_us, part_n, part_us"
+
+/* Names are looked up, which is why a plan needs the database. */
+pr_code q_plan_make(q_database *database, const q_query *query, q_plan *ret,
+                    pr_err *err);
+void q_plan_release(q_plan *plan);
+
+/* The tree of all stacks of the question's samples, whatever its verb. */
+pr_code q_plan_stacks(q_database *database, const q_query *query, q_plan *ret,
+                      pr_err *err);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * run.h - the samples of a question by group, before they become an answer.
+ */
+#ifndef QUERY_PLAN_RUN_H
+#define QUERY_PLAN_RUN_H
+
+#include "query/plan/plan.h"
+
+/* The groups of a plan that folds, and the samples that they are made of. */
+pr_code q_run_groups(q_database *database, const q_plan *plan,
+                     q_samples *ret_samples, q_groups *ret_groups, pr_err *err);
+
+/* ---- in query/compare ---- */
+
+/* The answers to diff, check and history. */
+pr_code q_run_comparison(q_database *database, const char *text,
+                         const q_query *query, q_result **ret, pr_err *err);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * render.h - a result as text.
+ *
+ * The table is for people: names are shown as display.h says, with the end of
+ * those that do not fit; columns.h chooses what is shown.  The others are for
+ * programs: csv (RFC 4180 with LF) and json hold every column and value whole;
+ * markdown is a table whose names cannot be taken for markup.
+ */
+#ifndef QUERY_RENDER_RENDER_H
+#define QUERY_RENDER_RENDER_H
+
+#include "query/language/parser.h"
+#include <pyrec/query.h>
+#include <stdio.h>
+
+typedef struct q_look {
+    q_format format;
+    size_t width; /* of the table, in cells; 0: as wide as it gets */
+    bool colour;  /* and bars */
+} q_look;
+
+/* Write all rows of the result; Q_SVG: of one series (chart.h).  PR_OK, or the first failure of the result
+ * or of `out`. */
+pr_code q_render(q_result *result, const q_look *look, FILE *out, pr_err *err);
+
+/* The samples that a query is about, collapsed or as a flame graph. */
+pr_code q_render_stacks(q_database *database, const char *query,
+                        q_format format, FILE *out, pr_err *err);
+
+/* The query and a caret below the byte `at` of it, in two lines. */
+void q_render_fault(const char *query, uint64_t at, FILE *out);
+
+#endif
