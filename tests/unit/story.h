@@ -494,6 +494,40 @@ story_tell(const plot *p, pr_sink *sink)
     free(status);
 }
 
+/* ---- deltas from the bytes of a fuzzer ---- */
+
+enum { STORY_OP = 4, STORY_RUN_MAX = 32 };
+
+/* A thread's last time and depth, and the last delta made of it. */
+typedef struct story_lane {
+    uint64_t time_us;
+    uint32_t depth;
+    uint32_t push[256];
+    uint64_t times[STORY_RUN_MAX];
+    uint8_t status[STORY_RUN_MAX];
+} story_lane;
+
+/* A delta from STORY_OP bytes: thread, frames left, frames pushed, samples and
+ * distance.  It lives as long as the thread's next one is not made. */
+static inline pr_delta
+story_delta_of(story_lane *lanes, uint32_t threads, uint32_t frames,
+               const uint8_t *op)
+{
+    uint32_t thread = op[0] % threads;
+    story_lane *l = &lanes[thread];
+    uint32_t keep = l->depth - op[1] % (l->depth + 1);
+    uint32_t n = 1 + op[3] % STORY_RUN_MAX;
+    for (uint32_t i = 0; i < op[2]; i++)
+        l->push[i] = (op[0] + op[2] + i * op[1]) % frames;
+    for (uint32_t i = 0; i < n; i++) {
+        l->time_us += (uint64_t)op[3] * op[3] >> 2 << (op[0] >> 4);
+        l->times[i] = l->time_us;
+        l->status[i] = (uint8_t)(op[0] + (op[3] & 64 ? i : 0));
+    }
+    l->depth = keep + op[2];
+    return (pr_delta){thread, keep, op[2], n, l->push, l->times, l->status};
+}
+
 /* ---- files ---- */
 
 /* A folder of its own with one file. */
