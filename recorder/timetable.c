@@ -65,6 +65,8 @@ rec_timetable_begin_window(rec_timetable *s, const rec_candidate *process,
                            size_t n, uint64_t now_ns, pr_err *err)
 {
     end_window(s);
+    if (now_ns < s->started_ns) /* the clock was set back */
+        s->started_ns = now_ns;
     s->window = window_of(s, now_ns);
     s->has_window = true;
     if (!pr_grow(&s->slot, &s->cap, s->n + n, sizeof *s->slot))

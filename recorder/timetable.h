@@ -9,7 +9,8 @@
  * file that says so.
  *
  * Pure arithmetic: every call takes the time, so that days can be simulated.
- * Times are nanoseconds of CLOCK_REALTIME.
+ * Times are nanoseconds of CLOCK_REALTIME, which may be set forward or back: the
+ * recordings go on in the window that then is.
  */
 #ifndef RECORDER_TIMETABLE_H
 #define RECORDER_TIMETABLE_H
@@ -42,7 +43,8 @@ typedef struct rec_slot {
 typedef struct rec_timetable {
     uint64_t every_ns, for_ns, seed;
     unsigned at_once;    /* recordings at one time */
-    uint64_t started_ns; /* of this recorder: earlier slots are past */
+    uint64_t started_ns; /* of this recorder, or when the clock was set back
+                          * before it: earlier slots are past */
     uint64_t window;     /* number of the present one */
     bool has_window;
     rec_slot *slot;

@@ -383,6 +383,30 @@ a_restart_repeats_no_recording(void **state)
     assert_true(later > 60 && later < 140);
 }
 
+/* Whether the clock goes back or forward by a day, each later window has its
+ * recording. */
+static void
+a_clock_that_is_set_loses_no_later_window(void **state)
+{
+    (void)state;
+    const int64_t steps[] = {-DAY_S, -3600, 3600, DAY_S};
+    const rec_candidate process = {1234, 5678};
+    pr_err err = PR_ERR_INIT;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        rec_timetable t = rec_timetable_make(600 * S, 10 * S, 1, 5, begin);
+        rec_candidate next;
+        uint64_t window = begin + (uint64_t)(steps[i] * S);
+        rec_timetable_begin_window(&t, &process, 1, begin, &err);
+        for (unsigned w = 0; w < 5; w++, window += EVERY_S * S) {
+            assert_true(rec_timetable_wants_processes(&t, window));
+            rec_timetable_begin_window(&t, &process, 1, window, &err);
+            assert_true(rec_timetable_take(&t, window + 599 * S, &next));
+            rec_timetable_ended(&t, process.pid);
+        }
+        rec_timetable_release(&t);
+    }
+}
+
 /* ---- bounds ---- */
 
 static void
@@ -429,6 +453,7 @@ main(void)
         cmocka_unit_test(no_window_is_left_out),
         cmocka_unit_test(a_fleet_does_not_pulse),
         cmocka_unit_test(a_restart_repeats_no_recording),
+        cmocka_unit_test(a_clock_that_is_set_loses_no_later_window),
         cmocka_unit_test(the_oldest_recordings_go),
         cmocka_unit_test(without_bounds_all_stay),
     };
