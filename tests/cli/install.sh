@@ -21,50 +21,20 @@ make install
 result $? "make install installs"
 version=$(pkg --modversion)
 
-for program in pyrec pyconv pyquery; do
-    first=$("root/usr/bin/$program" --version | head -n 1)
+for name in pyrec pyconv pyquery; do
+    first=$("root/usr/bin/$name" --version | head -n 1)
     case $first in
-    "$program $version"*) result 0 "$program prints the version" ;;
-    *) result 1 "$program prints the version, not '$first'" ;;
+    "$name $version"*) result 0 "$name prints the version" ;;
+    *) result 1 "$name prints the version, not '$first'" ;;
     esac
 done
 
-cat >count.c <<'C'
-#include <pyrec/reader.h>
-#include <pyrec/version.h>
-#include <stdio.h>
-
-static unsigned long long samples;
-
-static pr_code
-delta(pr_sink *sink, const pr_delta *d, pr_err *err)
-{
-    (void)sink, (void)err;
-    samples += d->n;
-    return PR_OK;
-}
-
-int
-main(int argc, char **argv)
-{
-    static const pr_sink_ops ops = {.delta = delta};
-    pr_sink counter = {&ops};
-    pf_replay_opts opts = PF_REPLAY_OPTS_INIT;
-    pr_err err = PR_ERR_INIT;
-    pf_reader *reader;
-    if (argc != 2 || pf_reader_open(argv[1], NULL, &reader, &err) != PR_OK ||
-        pf_reader_replay(reader, &opts, &counter, NULL, &err) != PR_OK)
-        return fprintf(stderr, "%s\n", err.what), pr_exit_status(err.code);
-    pf_reader_free(reader);
-    printf("%s %llu\n", pr_version(), samples);
-    return 0;
-}
-C
+program=$SRC/tests/cli/count.c
 vector=$SRC/spec/vectors/good-two-segments.bin
 wanted="$version $(sed -n '1s/.*"samples": \([0-9]*\).*/\1/p' \
     "${vector%.bin}.json")"
 # shellcheck disable=SC2046 # words
-cc -Wall -Werror $(pkg --cflags) count.c $(pkg --libs) -o count &&
+cc -Wall -Werror $(pkg --cflags) "$program" $(pkg --libs) -o count &&
     readelf -d count | grep -q 'libpyrec\.so\.0' &&
     [ "$(LD_LIBRARY_PATH=root/usr/lib ./count "$vector")" = "$wanted" ]
 result $? "a program reads a profile with the shared library"
@@ -72,7 +42,7 @@ result $? "a program reads a profile with the shared library"
 mkdir static
 cp root/usr/lib/libpyrec.a static/
 # shellcheck disable=SC2046 # words
-cc $(pkg --cflags) count.c -Lstatic $(pkg --static --libs-only-l) -o count &&
+cc $(pkg --cflags) "$program" -Lstatic $(pkg --static --libs-only-l) -o count &&
     [ "$(./count "$vector")" = "$wanted" ]
 result $? "a program reads a profile with the static library"
 
