@@ -48,12 +48,11 @@ try_suite() {
         pyrec -q -p $app -o /src/run.bin -d 1 && kill $app
         pyquery /src/run.bin "top 5"'
     result $? "$suite: the installed programs record and answer"
-    in_root "$root" 'cd /src && printf "%s\n" "#include <pyrec/version.h>" \
-            "#include <stdio.h>" "int main(void)" \
-            "{ return puts(pr_version()) < 0; }" >v.c &&
-        cc v.c $(pkg-config --cflags --libs pyrec) -o v &&
-        [ "$(./v)" = "'"$version"'" ]'
-    result $? "$suite: a program is built with the installed library"
+    in_root "$root" 'cd /src && cc -Wall -Werror tests/cli/count.c \
+            $(pkg-config --cflags --libs pyrec) -o count &&
+        samples=$(pyquery run.bin --csv --sql "SELECT sum(n) FROM run" |
+            tail -n 1) && [ "$(./count run.bin)" = "'"$version"' $samples" ]'
+    result $? "$suite: a program reads that profile with the installed library"
     in_root "$root" "cd /src && sed -i '1s/$version/$version+1/' .debian/changelog &&
         git -c user.name=x -c user.email=x commit -qam x &&
         sed -i 's/PYREC_VERSION \"$version\"/PYREC_VERSION \"$version+1\"/' \
@@ -68,7 +67,7 @@ try_suite() {
         ! comm -13 /src/before /src/after | grep -i pyrec | grep -v "^/var/log"' \
         >>"$suite.log" 2>&1
     result $? "$suite: removed packages leave no file"
-    rm -rf "$root"
+    remove_root "$root"
 }
 
 for suite in bookworm trixie; do

@@ -2,6 +2,7 @@
 # From a new, minimal Debian 12 and Debian 13 to the first picture of an own
 # program, by the commands that README gives, with the seconds of each step;
 # then the whole of `make check`, as root and as another user.
+# PYREC_TEST_SUITES names the suites (bookworm and trixie).
 set -u
 # shellcheck source=tests/setup/root.sh
 . "$SRC/tests/setup/root.sh"
@@ -19,13 +20,15 @@ step() {
         echo "ok $suite: $1"
     else
         echo "not ok $suite: $1"
+        grep '^FAILED' step.log | sed 's/^/# /'
         tail -n 20 step.log | sed 's/^/# /'
         status=1
     fi
     echo "# $(($(date +%s) - begin)) s: $2; $(tail -n 1 step.log)"
+    sed -n 's/^ *\([0-9]* skipped: .*\)/# \1/p' step.log
 }
 
-for suite in bookworm trixie; do
+for suite in ${PYREC_TEST_SUITES:-bookworm trixie}; do
     root=$PWD/$suite
     new_root "$suite" "$root" make git ca-certificates >"$suite.log" 2>&1 || {
         tail -n 5 "$suite.log"
@@ -41,10 +44,10 @@ for suite in bookworm trixie; do
     step "the first picture" "cd /tmp && pyconv run.bin --to html &&
         test -s run.html"
     step "make check as root" "make clean && make check"
-    step "the packages for the other user" "useradd -m other && make clean &&
-        mv /tmp/home/.cache /home/other/ && rm -rf /tmp/home &&
-        chown -R other /src /home/other"
-    step "make check as another user" "HOME=/home/other make check" other
-    rm -rf "$root"
+    step "a clone of another user" "useradd other && make clean &&
+        chown -R other /src /tmp/home"
+    step "make demo as another user" "make demo" other
+    step "make check as another user" "make check" other
+    remove_root "$root"
 done
 exit $status

@@ -26,7 +26,7 @@ EMULATORS = {"arm64": "qemu-system-aarch64", "amd64": "qemu-system-x86_64"}
 VERSIONS = ["3.11", "3.15"]
 RATE = 50  # an emulated machine is some twenty times slower
 SECONDS = 20
-BEGIN, END = "=== profiles", "=== end"
+BEGIN, END = "=== files", "=== end"
 
 # Each program is published in its own file and recorded into another.
 SCRIPT = """\
@@ -43,8 +43,11 @@ for version in {versions}; do
         kill $target
     done
 done
+"""
+# The files of a job come back over the console.
+SEND = """\
 echo "{begin}"
-tar -cz *.json *.bin | base64
+find . -name '*.json' -o -name '*.bin' | tar -cz -T - | base64
 echo "{end}"
 """
 
@@ -80,21 +83,19 @@ def static_pyrec(arch):
     return folder + "/static/pyrec"
 
 
-def make_job(arch, kinds):
+def make_job(arch, script):
     os.mkdir("job")
     shutil.copy(static_pyrec(arch), "job")
     for name in ("calls.py", "portrait.py"):
         shutil.copy(os.path.join(live.SOURCE, "tests", "targets", name), "job")
     with open("job/run", "w") as file:
-        file.write(SCRIPT.format(
-            versions=" ".join(VERSIONS), kinds=" ".join(kinds), rate=RATE,
-            seconds=SECONDS, begin=BEGIN, end=END))
+        file.write(script + SEND.format(begin=BEGIN, end=END))
 
 
-def record_all(arch, cpus, kinds):
-    """The folder of a profile of each kind on each version."""
+def run_job(arch, cpus, script):
+    """The folder with the .json and .bin files that the script made."""
     machine = part("machine-" + arch, EMULATORS[arch])
-    make_job(arch, kinds)
+    make_job(arch, script)
     console = run("sh", SETUP, "run", arch, str(cpus), machine, "job")
     expect(BEGIN in console and END in console, "it did not finish: %s",
            console[-1000:])
@@ -102,8 +103,15 @@ def record_all(arch, cpus, kinds):
     print("".join("# %s\n" % line for line in said.splitlines()), end="")
     data = base64.b64decode(rest.partition(END)[0])
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        archive.extractall("profiles")
-    return os.path.abspath("profiles")
+        archive.extractall("files")
+    return os.path.abspath("files")
+
+
+def record_all(arch, cpus, kinds):
+    """The folder of a profile of each kind on each version."""
+    return run_job(arch, cpus, SCRIPT.format(
+        versions=" ".join(VERSIONS), kinds=" ".join(kinds), rate=RATE,
+        seconds=SECONDS))
 
 
 class Machine:

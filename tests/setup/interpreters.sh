@@ -122,8 +122,9 @@ build_free_threaded() {
     for _suite in "$@"; do
         echo "interpreters.sh: building free-threaded Python $_version" \
             "from Debian $_suite" >&2
-        if sh "$here/free-threaded.sh" "$_version" "$_suite" \
-            "$cache/apt/$_suite-source" "$_prefix" >"$log" 2>&1; then
+        if sh "$here/build-python.sh" "$_version" "$_suite" \
+            "$cache/apt/$_suite-source" "$_prefix" --disable-gil \
+            >"$log" 2>&1; then
             echo "$_prefix/bin/python${_version}t"
             return 0
         fi

@@ -14,7 +14,7 @@ demo='python3:python3'
 check='python3:python3 libcmocka-dev:cmocka.h zstd:zstd dpkg:dpkg-deb
        ca-certificates:/etc/ssl/certs/ca-certificates.crt procps:ps
        util-linux:unshare sqlite3:sqlite3 bubblewrap:bwrap scdoc:scdoc git:git
-       pkg-config:pkg-config tmux:tmux
+       pkg-config:pkg-config tmux:tmux zsh:zsh fish:fish
        debian-archive-keyring:/usr/share/keyrings/debian-archive-keyring.gpg'
 picture='chromium:chromium'
 peers='nodejs:node npm:npm chromium:chromium firefox-esr:firefox-esr xz-utils:xz
@@ -32,7 +32,8 @@ peers='nodejs:node npm:npm chromium:chromium firefox-esr:firefox-esr xz-utils:xz
 machines='qemu-system-arm:qemu-system-aarch64 qemu-system-x86:qemu-system-x86_64
           gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc cpio:cpio'
 
-long='clang:clang debhelper:dh lintian:lintian mmdebstrap:mmdebstrap'
+long='clang:clang debhelper:dh lintian:lintian mmdebstrap:mmdebstrap
+      musl-tools:musl-gcc binutils:readelf'
 
 here() {
     case $1 in

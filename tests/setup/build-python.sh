@@ -1,6 +1,6 @@
 #!/bin/sh
-# free-threaded.sh VERSION SUITE STATE PREFIX: build CPython VERSION without a
-# GIL from the source of Debian SUITE into PREFIX.
+# build-python.sh VERSION SUITE STATE PREFIX OPTION...: build CPython VERSION from
+# the source of Debian SUITE into PREFIX, with options for its configure.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,6 +11,7 @@ version=$1
 suite=$2
 state=$3
 prefix=$4
+shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -20,7 +21,7 @@ apt-get source -qq --download-only "python$version"
 tar -xf "python${version}"_*.orig.tar.xz
 cd "Python-$version".*
 # The tests need an interpreter, not a distribution.
-./configure -q --disable-gil --with-pydebug=no --disable-test-modules \
-    --with-ensurepip=no --prefix="$prefix"
+./configure -q --with-pydebug=no --disable-test-modules --with-ensurepip=no \
+    --prefix="$prefix" "$@"
 nice make -s -j"$(nproc)"
 make -s install

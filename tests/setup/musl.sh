@@ -1,0 +1,24 @@
+#!/bin/sh
+# musl.sh ROOT: a root whose C library is musl, with a CPython 3.13 built from
+# Debian's source; once, into ROOT.  The folder of the interpreter has the same
+# path within ROOT and outside of it.  Needs musl-tools.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$1
+version=3.13
+suite=trixie
+python=$root/bin/python$version
+
+[ ! -e "$root/complete" ] || exit 0
+rm -rf "$root"
+mkdir -p "$root"
+sh "$here/build-python.sh" "$version" "$suite" "$root-source" "$root" \
+    CC=musl-gcc CFLAGS=-O1 >"$root.log" 2>&1 || {
+    tail -n 5 "$root.log"
+    exit 1
+}
+loader=$(readelf -lW "$python" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
+mkdir -p "$root/${loader%/*}" "$root/$root" "$root/proc" "$root/dev"
+cp -L "$loader" "$root/$loader"
+: >"$root/complete"
