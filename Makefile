@@ -365,7 +365,7 @@ man: $(MAN) ## build the man pages
 # ROWS: MODE:FILE:DESTINATION of all that is installed; a link's mode is "link"
 # and its file what it points to.
 rows = $(foreach f,$(2),$(1):$(f):$(3)/$(notdir $(f)))
-SPECS := $(filter-out %/architecture.md,$(wildcard spec/*.md))
+SPECS := $(filter-out %/architecture.md,$(wildcard spec/*.md spec/*.sql))
 ROWS = $(call rows,755,$(PROGRAMS:%=$(B)/%),$(BINDIR)) \
     $(call rows,644,$(LIB) $(SHARED),$(LIBDIR)) \
     link:$(notdir $(SHARED)):$(LIBDIR)/$(SONAME) \

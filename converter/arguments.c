@@ -491,6 +491,46 @@ take_database(arguments *args, pr_err *err)
     return PR_OK;
 }
 
+static const conv_target_info *
+target_named(const char *name)
+{
+    const conv_target_info *target;
+    size_t i = 0;
+    while ((target = conv_target_get(i)) && strcmp(target->name, name) != 0)
+        i++;
+    return target;
+}
+
+/* The target by the suffix of the output. */
+static pr_code
+choose_target(arguments *args, pr_err *err)
+{
+    const conv_target_info *target =
+        args->output ? conv_target_of_output(args->output) : NULL;
+    if (target) {
+        args->target = target->name;
+        return PR_OK;
+    }
+    if (args->output)
+        PR_FAIL(err, PR_USAGE, "no target has the suffix of '%s'",
+                args->output);
+    else
+        PR_FAIL(err, PR_USAGE, "no target given");
+    pr_err_hint(err, "--to TARGET; 'pyconv --list' names the targets and "
+                     "their suffixes");
+    return PR_USAGE;
+}
+
+/* Each turn of --follow replaces the output of the one before. */
+static pr_code
+check_follow(const arguments *args, pr_err *err)
+{
+    const conv_target_info *target = target_named(args->target);
+    return args->action == ARG_FOLLOW && target && target->adds
+               ? fail_usage(err, "--follow needs an output that it can replace")
+               : PR_OK;
+}
+
 /* Is what is given what the action needs? */
 static pr_code
 check_action(arguments *args, pr_err *err)
@@ -510,22 +550,8 @@ check_action(arguments *args, pr_err *err)
                                "and no output");
     if (args->into)
         return take_database(args, err);
-    if (!converts || args->target)
-        return PR_OK;
-    const conv_target_info *target =
-        args->output ? conv_target_of_output(args->output) : NULL;
-    if (!target) {
-        if (args->output)
-            PR_FAIL(err, PR_USAGE, "no target has the suffix of '%s'",
-                    args->output);
-        else
-            PR_FAIL(err, PR_USAGE, "no target given");
-        pr_err_hint(err, "--to TARGET; 'pyconv --list' names the targets and "
-                         "their suffixes");
-        return PR_USAGE;
-    }
-    args->target = target->name;
-    return PR_OK;
+    pr_code rc = converts && !args->target ? choose_target(args, err) : PR_OK;
+    return rc == PR_OK && converts ? check_follow(args, err) : rc;
 }
 
 pr_code

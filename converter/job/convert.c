@@ -167,6 +167,7 @@ check_taken(const conv_target *t, const conv_opts *o, conv_style style,
         {o->zstd_level || o->no_compression, t->takes & CONV_TAKES_COMPRESSION,
          "compression"},
         {o->add != 0, t->takes & CONV_TAKES_ADD, "output to add to"},
+        {o->force != 0, !t->info.adds, "output to replace"},
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].given && !choices[i].taken)
@@ -504,13 +505,17 @@ open_output(const conv_paths *paths, const conv_target *target,
     return rc;
 }
 
-/* Add to a database that is there. */
+/* Add to a database that is there, or to a folder. */
 static pr_code
 run_into(const conv_paths *paths, const conv_target *target, const char *output,
          conv_job *job, conv_report *ret, pr_err *err)
 {
     conv_report report = {.delivered = 0};
+    if (target->info.adds && strcmp(output, "-") == 0)
+        return PR_FAIL(err, PR_USAGE, "target '%s' makes a folder, no stream",
+                       target->info.name);
     job->into = output;
+    job->mode = conv_paths_mode(paths);
     pr_code rc = refuse_input(paths, output, err);
     if (rc != PR_OK)
         return rc;
@@ -555,7 +560,8 @@ conv_run(const char *const *input, size_t n, const char *target_name,
         rc = conv_job_plan(target, opts, paths.at[opts->base ? 1 : 0], &job,
                            err);
     if (rc == PR_OK) {
-        bool into = opts->add && access(output, F_OK) == 0;
+        bool into =
+            target->info.adds || (opts->add && access(output, F_OK) == 0);
         job.n_inputs = paths.n;
         rc = (into ? run_into : run)(&paths, target, output, &job, ret, err);
     }

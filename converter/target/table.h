@@ -23,6 +23,7 @@
     X(svg)              \
     X(sqlite)           \
     X(postgres)         \
+    X(parquet)          \
     X(bin)
 
 #define CONV_TARGET_DECLARE(name) extern const conv_target conv_##name;

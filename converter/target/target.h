@@ -30,8 +30,9 @@ typedef struct conv_job {
     void *state;     /* of a target with begin */
     struct sqlite3 **memory; /* not NULL: where sqlite leaves its database,
                               * which is in memory and not a file */
-    const char *into;        /* not NULL: the database that sqlite adds to */
+    const char *into;        /* not NULL: the output that is added to */
     uint64_t there;          /* inputs that it had */
+    unsigned mode;           /* permissions of what is made */
     conv_style style;
     conv_level level;
     conv_time time;

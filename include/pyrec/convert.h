@@ -110,6 +110,7 @@ typedef struct conv_target_info {
                            * one is the default's */
     const char *help;     /* what it is, in one line */
     const char *opens;    /* programs that open it */
+    int adds; /* 1: the output is a folder that profiles are added to */
 } conv_target_info;
 
 /* The targets in the order of `pyconv --list`; NULL past the end. */
@@ -147,7 +148,8 @@ typedef struct conv_report {
 /* Convert n files, profiles or files of other profilers (more than one: merged,
  * of one process or one command), to
  * the target's output at `output`, "-" for stdout where the target streams.
- * The output appears whole or not at all.  PR_OK; PR_CUT or PR_DAMAGED (err
+ * The output appears whole or not at all; of one that is added to this holds
+ * for what is added.  PR_OK; PR_CUT or PR_DAMAGED (err
  * says what is missing) after delivering the rest, or without an
  * output if that is nothing; PR_EXISTS; PR_USAGE for an unknown target; or why
  * it failed.  *ret (may be NULL) is set in any case. */

@@ -10,20 +10,13 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "../interop"))
+import fleet_answers
+from fleet_answers import COUNTS, check
 
-import harness  # noqa: E402
-import profiles as made  # noqa: E402
-
-PYCONV = os.path.join(harness.BIN, "pyconv")
-PYQUERY = os.path.join(harness.BIN, "pyquery")
-PROFILES, SAMPLES, WALL = 120, 90, 1760000000
-RESULTS = harness.Results()
-check = RESULTS.check
+PROFILES = int(os.environ.get("PYREC_TEST_PROFILES", 120))
+SAMPLES = int(os.environ.get("PYREC_TEST_SAMPLES", 90))
 
 
 def bin_folder():
@@ -86,99 +79,11 @@ class Server:
 
 
 def convert(output, *paths):
-    done = subprocess.run([PYCONV, *paths, "--to", "postgres", "-q", "-f",
-                           "-o", output], capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(
+        [fleet_answers.PYCONV, *paths, "--to", "postgres", "-q", "-f", "-o",
+         output], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     os.chmod(output, 0o644)
-
-
-def ask(question, *paths):
-    done = subprocess.run([PYQUERY, "--csv", *paths, question],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return list(csv.DictReader(done.stdout.splitlines()))
-
-
-def key_of(row, names):
-    return tuple(str(row[name] or "") for name in names)
-
-
-def same(name, local, remote, keys, numbers, floats=("self_s", "total_s")):
-    """Row by row: counts are equal, seconds to the microsecond."""
-    def table(rows):
-        found = {}
-        for row in rows:
-            key = key_of(row, keys)
-            entry = found.setdefault(key, [0] * (len(numbers) + len(floats)))
-            for i, column in enumerate(numbers):
-                entry[i] += int(row[column])
-            for i, column in enumerate(floats):
-                entry[len(numbers) + i] += round(float(row[column]) * 1e6)
-        return found
-    a, b = table(local), table(remote)
-    wrong = [(key, a.get(key), b.get(key)) for key in a.keys() | b.keys()
-             if a.get(key) != b.get(key)]
-    check("%s: %d rows are equal" % (name, len(a)), a and not wrong,
-          wrong[:5])
-
-
-FUNCTIONS = ("SELECT %s function, file, line, sum(self_samples) AS"
-             " self_samples, sum(total_samples) AS total_samples, sum(self_s)"
-             " AS self_s, sum(total_s) AS total_s FROM pyrec.functions %s"
-             " GROUP BY %s function, file, line")
-NUMBERS = ("self_samples", "total_samples")
-NAMES = ("function", "file", "line")
-
-
-def answers(server, files):
-    same("top", ask("top 100000 by self", *files),
-         server.rows(FUNCTIONS % ("", "", ""), "fleet"), NAMES, NUMBERS)
-    same("top per label",
-         ask("top 100000 by self per label service", *files),
-         server.rows(FUNCTIONS % (
-             "value AS label,", "JOIN pyrec.label USING (profile)"
-             " WHERE key = 'service'", "value,"), "fleet"),
-         ("label", *NAMES), NUMBERS)
-    for function in ("Handler1.step_04", "Handler2.step_07"):
-        same("callers of " + function,
-             ask("callers 100000 of " + function, *files),
-             server.rows("SELECT coalesce(caller, '(root)') AS caller, file,"
-                         " sum(self_samples) AS self_samples,"
-                         " sum(total_samples) AS total_samples, sum(total_s)"
-                         " AS total_s FROM pyrec.callers WHERE function = '%s'"
-                         " GROUP BY 1, 2" % function, "fleet"),
-             ("caller", "file"), NUMBERS, ("total_s",))
-    day = 86400 * 1000000
-    start, end = PROFILES // 4, PROFILES // 2
-    same("top between two moments", ask("top 100000 by self",
-                                        *files[start:end]),
-         server.rows(FUNCTIONS % (
-             "", "JOIN pyrec.profile USING (profile) WHERE wall_us >= %d AND"
-             " wall_us < %d" % (WALL * 1000000 + start * day // PROFILES,
-                                WALL * 1000000 + end * day // PROFILES), ""),
-                     "fleet"), NAMES, NUMBERS)
-    same("threads by their samples", [
-        {"tid": row["tid"], "n": row["samples"]}
-        for row in ask("threads", *files)],
-         server.rows("SELECT tid, sum(n) AS n FROM pyrec.run JOIN pyrec.thread"
-                     " USING (profile, thread) GROUP BY profile, thread, tid",
-                     "fleet"), ("tid",), ("n",), ())
-    same("states of the samples", [
-        {"status": row["status"], "n": row["n"]} for row in csv.DictReader(
-            subprocess.run([PYQUERY, "--csv", *files, "--sql",
-                            "SELECT status, sum(n) AS n FROM node_self GROUP"
-                            " BY 1"], capture_output=True, text=True,
-                           check=True).stdout.splitlines())],
-         server.rows("SELECT status, sum(n) AS n FROM pyrec.node_self GROUP BY"
-                     " 1", "fleet"), ("status",), ("n",), ())
-
-
-COUNTS = " UNION ALL ".join(
-    "SELECT '%s' AS name, count(*) AS n FROM pyrec.%s" % (table, table)
-    for table in ("profile", "label", "meta", "process", "thread", "file",
-                  "function", "node", "run", "node_self", "function_total",
-                  "edge_total", "event", "loss"))
 
 
 def repeated(server, files):
@@ -219,31 +124,14 @@ def at_once(server, before):
           server.rows(COUNTS, "busy") == before, errors)
 
 
-def hostile(server):
-    names = (b"'; DROP TABLE pyrec.profile; --", b"\\.", b"\\N", b"a\tb\nc\rd",
-             b"$$; DROP SCHEMA pyrec CASCADE; $$", b"\\\\", b"\\", b"\x01\x7f",
-             b"", b"\0", "\u017curek \U0001f40d".encode(),
-             *made.WILD_NAMES)
-    maker = made.Maker(random.Random(5), names)
-    maker.thread((1234, 0), 400)
-    profile = maker.profile
-    profile.meta = {b"label." + names[0]: names[0], b"label.x": b"\\.",
-                    b"host": names[3]}
-    harness.feed(profile, "hostile.bin")
+def hostile(server, rows):
+    fleet_answers.write_hostile("hostile.bin")
     convert("hostile.sql", "hostile.bin")
     done = server.load("hostile.sql", "fleet")
     check("hostile names are loaded", done.returncode == 0, done.stderr)
-    local = {row["h"] for row in csv.DictReader(subprocess.run(
-        [PYQUERY, "--csv", "hostile.bin", "--sql", "SELECT hex(qualname) AS h"
-         " FROM function UNION SELECT hex(value) FROM label"],
-        capture_output=True, text=True, check=True).stdout.splitlines())}
-    remote = {row["h"] for row in server.rows(
-        "SELECT upper(encode(convert_to(qualname, 'UTF8'), 'hex')) AS h FROM"
-        " pyrec.function UNION SELECT upper(encode(convert_to(value, 'UTF8'),"
-        " 'hex')) FROM pyrec.label", "fleet")}
-    check("hostile names come back byte by byte", len(local) > 10 and
-          local <= remote, local - remote)
-    check("and the tables are there", len(server.rows(COUNTS, "fleet")) == 14)
+    fleet_answers.hostile_names(
+        "hostile.bin", rows,
+        "upper(encode(convert_to(%s, 'UTF8'), 'hex'))")
 
 
 def other_version(server):
@@ -272,10 +160,7 @@ def schema():
 def main():
     seed = random.randrange(1000)
     print("# seed %d" % seed)
-    os.mkdir("fleet")
-    subprocess.run([harness.tool("fleet"), "fleet", str(PROFILES),
-                    str(SAMPLES), str(seed), str(WALL)], check=True)
-    files = sorted(glob.glob("fleet/*.bin"))
+    files = fleet_answers.fleet("fleet", PROFILES, SAMPLES, seed)
     convert("fleet.sql", *files)
     schema()
     server = Server()
@@ -289,15 +174,18 @@ def main():
         print("# %.1f profiles a second, %d bytes a profile in the script" % (
             len(files) / seconds,
             os.path.getsize("fleet.sql") // len(files)))
-        answers(server, files)
+        def rows(sql):
+            return server.rows(sql, "fleet")
+        fleet_answers.answers(rows, files, files)
+        fleet_answers.inner_answers(rows, files)
         repeated(server, files)
         at_once(server, server.rows(COUNTS, "fleet"))
-        hostile(server)
+        hostile(server, rows)
         other_version(server)
     finally:
         server.end()
         shutil.rmtree("server", ignore_errors=True)
-    RESULTS.exit()
+    fleet_answers.RESULTS.exit()
 
 
 main()
