@@ -47,9 +47,9 @@ typedef struct part {
     const char *columns, *joins;
 } part;
 
-#define STATUS_WORDS                                                  \
-    "CASE WHEN split & 1 THEN 'held the GIL' WHEN split & 2 THEN"     \
-    " 'ran without the GIL' WHEN split & 8 THEN 'waited for the GIL'" \
+#define STATUS_WORDS                                                       \
+    "CASE WHEN split & 1 THEN 'held the GIL' WHEN split & 2 THEN"          \
+    " 'runnable without the GIL' WHEN split & 8 THEN 'waited for the GIL'" \
     " WHEN split & 4 THEN 'did not hold the GIL' ELSE 'was off the CPU' END"
 
 static const part parts[] = {

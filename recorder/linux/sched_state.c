@@ -152,19 +152,38 @@ is_off_cpu(rec_sched *s, pid_t pid, pid_t tid)
            s->n_runs == voluntary + forced;
 }
 
+enum { STAT_BYTES = 512 };
+
+/* Stat from the letter on, in `text`; NULL: the thread is gone. */
+static const char *
+read_stat(rec_sched *s, pid_t pid, pid_t tid, char *text)
+{
+    if (!read_task_file(s, &s->stat_fd, pid, tid, "stat", text, STAT_BYTES))
+        return NULL;
+    const char *p = strrchr(text, ')'); /* the name may hold any byte */
+    if (!p || p[1] != ' ' || !p[2])
+        return NULL;
+    s->letter = p[2];
+    return p + 2;
+}
+
 bool
 rec_sched_read(rec_sched *s, pid_t pid, pid_t tid)
 {
-    char text[512];
-    if (!read_task_file(s, &s->stat_fd, pid, tid, "stat", text, sizeof text))
+    char text[STAT_BYTES];
+    const char *letter = read_stat(s, pid, tid, text);
+    if (!letter)
         return false;
-    const char *p = strrchr(text, ')'); /* the name may hold any byte */
-    if (!p || p[1] != ' ' || !p[2])
-        return false;
-    s->letter = p[2];
     s->asleep = strchr("SDTt", s->letter) && is_off_cpu(s, pid, tid);
-    s->cpu = parse_cpu(p + 2);
+    s->cpu = parse_cpu(letter);
     return true;
+}
+
+bool
+rec_sched_read_letter(rec_sched *s, pid_t pid, pid_t tid)
+{
+    char text[STAT_BYTES];
+    return read_stat(s, pid, tid, text) != NULL;
 }
 
 bool

@@ -22,7 +22,7 @@ typedef struct rec_sched {
     bool counted;                     /* the kernel counts runs */
     bool ran;     /* since the read of schedstat before the last one */
     bool asleep;  /* off every CPU, and it has not run since n_runs */
-    char letter;  /* of its state at the last rec_sched_read() */
+    char letter;  /* of its state at the last read */
     uint32_t cpu; /* its CPU, or the last one that it had */
 } rec_sched;
 
@@ -51,6 +51,10 @@ rec_sched_answer rec_sched_ran(rec_sched *sched, pid_t pid, pid_t tid,
 /* Read the letter of its state and its CPU.  The result holds until a call of
  * rec_sched_ran() finds that the thread ran.  False: the thread is gone. */
 bool rec_sched_read(rec_sched *sched, pid_t pid, pid_t tid);
+
+/* Read the letter alone.  A thread that is asleep and was woken has the letter
+ * R before it runs: it is queued for a CPU.  False: the thread is gone. */
+bool rec_sched_read_letter(rec_sched *sched, pid_t pid, pid_t tid);
 
 /* False: not known.  Changes nothing that a proof rests on. */
 bool rec_sched_times_read(rec_sched *sched, pid_t pid, pid_t tid,

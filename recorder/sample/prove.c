@@ -148,18 +148,21 @@ accept(rec_unwinder *u, rec_thread *t, const found *f, pr_count_kind kind,
     return rec_emitter_sample(&u->emitter, t, rec_now_us(u), f->status, err);
 }
 
-/* A thread that slept may have run C code without the GIL, or come to wait for
- * it: its stack is the same, its state is not. */
+/* A thread that slept may have run C code without the GIL, come to wait for it,
+ * or been woken and not run so far: its stack is the same, its state is not. */
 static pr_code
 refresh_state(rec_unwinder *u, rec_thread *t, pr_err *err)
 {
     bool ran;
     if (rec_sched_ran(&t->sched, u->process.pid, t->host, &ran) ==
-            REC_SCHED_GONE ||
-        (!ran && t->sched.asleep))
+        REC_SCHED_GONE)
         return PR_OK;
-    rec_sched_read(&t->sched, u->process.pid, t->host);
-    uint8_t status = rec_status_again(u, t);
+    bool rests = !ran && t->sched.asleep;
+    if (rests)
+        rec_sched_read_letter(&t->sched, u->process.pid, t->host);
+    else
+        rec_sched_read(&t->sched, u->process.pid, t->host);
+    uint8_t status = rec_status_again(u, t, !rests);
     if (status == t->status)
         return PR_OK;
     pr_code code = rec_emitter_settle_before(&u->emitter, t, err);

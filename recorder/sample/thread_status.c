@@ -130,14 +130,14 @@ rec_status_now(rec_unwinder *u, rec_thread *t)
 }
 
 uint8_t
-rec_status_again(rec_unwinder *u, const rec_thread *t)
+rec_status_again(rec_unwinder *u, const rec_thread *t, bool ran)
 {
     unsigned status = t->status & ~(unsigned)PR_ON_CPU;
     if (t->sched.letter == 'R')
         status |= PR_ON_CPU;
     uint32_t offset = u->program.runtime.layout.tstate.gil_requested;
     uint32_t requested;
-    if (offset == REC_ABSENT || (status & PR_HAS_GIL) ||
+    if (!ran || offset == REC_ABSENT || (status & PR_HAS_GIL) ||
         rec_memory_read(&u->program.memory, t->tstate + offset, &requested,
                         sizeof requested, NULL) != PR_OK)
         return (uint8_t)status;

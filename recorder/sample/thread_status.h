@@ -19,9 +19,10 @@ uint8_t rec_status_of(rec_unwinder *unwinder, rec_thread *thread,
  * stack of the thread was read.  0 and PR_CPU_UNKNOWN if it has ended. */
 uint8_t rec_status_now(rec_unwinder *unwinder, rec_thread *thread);
 
-/* The status of a thread whose stack did not change, after
- * rec_thread_state(). */
-uint8_t rec_status_again(rec_unwinder *unwinder, const rec_thread *thread);
+/* The status of a thread whose stack did not change, after its letter was read.
+ * ran: it may have requested the GIL since its last sample. */
+uint8_t rec_status_again(rec_unwinder *unwinder, const rec_thread *thread,
+                         bool ran);
 
 /* Are samples with this status wanted? */
 bool rec_status_matches(const rec_unwinder_opts *opts, uint8_t status);

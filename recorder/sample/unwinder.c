@@ -24,7 +24,7 @@ enum {
     BROKEN_TRIES = 3,
     NAME_AFTER_US = 1000000,
     WATCH_EVERY_US = 5000, /* eleven young collections take longer */
-    REFRESH_PER_TICK = 8   /* idle threads whose state is read again */
+    REFRESH_PER_TICK = 4   /* idle threads whose state is read again */
 };
 
 static uint64_t

@@ -206,19 +206,19 @@ a_status_that_is_refreshed_keeps_what_cannot_have_changed(void **state)
     rec_thread *t = fake_find(f, OTHER);
     t->status = PR_HAS_EXCEPTION | PR_ON_CPU;
     t->sched.letter = 'S';
-    assert_int_equal(rec_status_again(&f->u, t), PR_HAS_EXCEPTION);
+    assert_int_equal(rec_status_again(&f->u, t, true), PR_HAS_EXCEPTION);
     uint64_t at = f->thread[OTHER].tstate + layout(f)->tstate.gil_requested;
     fake_put32(&f->fake, at, 1);
     t->sched.letter = 'R';
-    assert_int_equal(rec_status_again(&f->u, t),
+    assert_int_equal(rec_status_again(&f->u, t, true),
                      PR_HAS_EXCEPTION | PR_ON_CPU | PR_GIL_REQUESTED);
     t->status = PR_GIL_REQUESTED;
     fake_put32(&f->fake, at, 0);
     t->sched.letter = 'S';
-    assert_int_equal(rec_status_again(&f->u, t), 0);
+    assert_int_equal(rec_status_again(&f->u, t, true), 0);
     fake_put32(&f->fake, at, 1);
     t->status = PR_HAS_GIL; /* excludes a request */
-    assert_int_equal(rec_status_again(&f->u, t), PR_HAS_GIL);
+    assert_int_equal(rec_status_again(&f->u, t, true), PR_HAS_GIL);
 }
 
 /* ---- modes ---- */
