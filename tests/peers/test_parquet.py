@@ -1,10 +1,6 @@
-"""pyconv --to parquet: DuckDB's answers about the folder are those of pyquery.
+"""pyconv --to parquet: DuckDB's answers about the folder are those of
+pyquery."""
 
-npm's package of DuckDB holds libduckdb.so.  PYREC_TEST_PROFILES and _SAMPLES
-(120, 90) are the size of the fleet."""
-
-import csv
-import ctypes
 import fcntl
 import os
 import random
@@ -14,62 +10,12 @@ import stat
 import subprocess
 import time
 
+import duckdb_reader
 import fleet_answers
+from duckdb_reader import DuckDB, LIBRARY
 from fleet_answers import COUNTS, PYCONV, TABLES, check
 
-PROFILES = int(os.environ.get("PYREC_TEST_PROFILES", 120))
-SAMPLES = int(os.environ.get("PYREC_TEST_SAMPLES", 90))
-SOURCE = os.environ["SRC"]
-CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
-                     os.path.expanduser("~/.cache/pyrec"), "npm-duckdb")
-LIBRARY = os.path.join(CACHE, "node_modules", "@duckdb",
-                       "node-bindings-linux-%s" % {
-                           "x86_64": "x64", "aarch64": "arm64"
-                       }[os.uname().machine])
-
-
-def install():
-    """The package of this machine alone, without the interface for node."""
-    if not os.path.exists(LIBRARY + "/libduckdb.so"):
-        name = os.path.relpath(LIBRARY, CACHE + "/node_modules")
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund",
-                        "--silent", "--ignore-scripts", "--prefix", CACHE,
-                        name + "@1.5.6-r.1"], check=True)
-
-
-class Result(ctypes.Structure):
-    """duckdb_result of duckdb.h."""
-    _fields_ = [("counts", ctypes.c_uint64 * 3), ("columns", ctypes.c_void_p),
-                ("message", ctypes.c_char_p), ("data", ctypes.c_void_p)]
-
-
-class DuckDB:
-    """A database in memory with the views of spec/parquet.sql over a folder."""
-
-    def __init__(self, folder):
-        self.call = ctypes.CDLL(LIBRARY + "/libduckdb.so")
-        self.call.duckdb_result_error.restype = ctypes.c_char_p
-        database, self.connection = ctypes.c_void_p(), ctypes.c_void_p()
-        assert not self.call.duckdb_open(None, ctypes.byref(database))
-        assert not self.call.duckdb_connect(database,
-                                            ctypes.byref(self.connection))
-        with open(os.path.join(SOURCE, "spec/parquet.sql"),
-                  encoding="utf-8") as file:
-            text = file.read()
-        self.run(text.replace("'*/", "'%s/*/" % folder.replace("'", "''")))
-
-    def run(self, sql):
-        result = Result()
-        failed = self.call.duckdb_query(self.connection, sql.encode(),
-                                        ctypes.byref(result))
-        error = self.call.duckdb_result_error(ctypes.byref(result))
-        self.call.duckdb_destroy_result(ctypes.byref(result))
-        assert not failed, error.decode()
-
-    def rows(self, sql):
-        self.run("COPY (%s) TO 'answer.csv' (HEADER)" % sql)
-        with open("answer.csv", encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
+PROFILES, SAMPLES = 120, 90
 
 
 def start(*words, **options):
@@ -232,17 +178,11 @@ def ended_by_a_signal(files):
 def main():
     seed = random.randrange(1000)
     print("# seed %d" % seed)
-    install()
+    duckdb_reader.install()
     files = fleet_answers.fleet("fleet", PROFILES, SAMPLES, seed)
     subprocess.run([PYCONV, "-q", "fleet", "-o", "local.db"], check=True)
-    begin = time.monotonic()
     status, said = call("-q", "fleet", "-o", "all.parquet")
-    seconds = time.monotonic() - begin
     check("a folder is handed over", status == 0 and not said, said)
-    size = sum(os.path.getsize(os.path.join(top, name))
-               for top, _, names in os.walk("all.parquet") for name in names)
-    print("# %.1f profiles a second, %d bytes a profile" %
-          (len(files) / seconds, size // len(files)))
     rows = DuckDB("all.parquet").rows
     check("every table has a file", sorted(os.listdir(os.path.join(
         "all.parquet", parts("all.parquet")[0]))) == sorted(

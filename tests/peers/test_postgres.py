@@ -1,81 +1,15 @@
-"""pyconv --to postgres: PostgreSQL's answers are those of pyquery.
+"""pyconv --to postgres: PostgreSQL's answers are those of pyquery."""
 
-A server of this test's own, in its scratch folder, without a network."""
-
-import csv
 import glob
 import os
-import pwd
 import random
-import shutil
-import signal
 import subprocess
-import time
 
 import fleet_answers
 from fleet_answers import COUNTS, check
+from postgres_server import Server
 
-PROFILES = int(os.environ.get("PYREC_TEST_PROFILES", 120))
-SAMPLES = int(os.environ.get("PYREC_TEST_SAMPLES", 90))
-
-
-def bin_folder():
-    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
-    assert found, "postgresql is not installed"
-    return os.path.dirname(found[-1])
-
-
-class Server:
-    """PostgreSQL refuses to run as root: it runs as its own user."""
-
-    def __init__(self):
-        self.bin = bin_folder()
-        self.root = os.path.abspath("server")
-        os.mkdir(self.root)
-        self.user = {}
-        if os.geteuid() == 0:
-            entry = pwd.getpwnam("postgres")
-            os.chown(self.root, entry.pw_uid, entry.pw_gid)
-            os.chmod(".", 0o711)
-            self.user = {"user": entry.pw_uid, "group": entry.pw_gid}
-        subprocess.run([self.bin + "/initdb", "-D", self.root + "/data", "-A",
-                        "trust", "-U", "test", "-E", "UTF8", "--no-locale",
-                        "-N"], check=True, stdout=subprocess.DEVNULL,
-                       cwd=self.root, **self.user)
-        self.process = subprocess.Popen(
-            [self.bin + "/postgres", "-D", self.root + "/data", "-k",
-             self.root, "-c", "listen_addresses=", "-c", "fsync=off"],
-            stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            cwd=self.root, **self.user)
-        end = time.monotonic() + 120
-        while self.sql("SELECT 1", database="postgres").returncode:
-            assert time.monotonic() < end, "the server did not start"
-            time.sleep(0.05)
-
-    def psql(self, *arguments, database, **options):
-        return subprocess.run(
-            [self.bin + "/psql", "-X", "-q", "-h", self.root, "-U", "test",
-             "-d", database, *arguments], capture_output=True, text=True,
-            check=False, **options)
-
-    def sql(self, text, database):
-        return self.psql("--csv", "-c", text, database=database)
-
-    def create(self, database):
-        done = self.sql("CREATE DATABASE " + database, "postgres")
-        assert done.returncode == 0, done.stderr
-
-    def load(self, script, database):
-        return self.psql("-f", script, database=database)
-
-    def rows(self, text, database):
-        done = self.sql(text, database)
-        assert done.returncode == 0, done.stderr
-        return list(csv.DictReader(done.stdout.splitlines()))
-
-    def end(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(120)
+PROFILES, SAMPLES = 120, 90
 
 
 def convert(output, *paths):
@@ -166,14 +100,10 @@ def main():
     server = Server()
     try:
         server.create("fleet")
-        begin = time.monotonic()
         done = server.load("fleet.sql", "fleet")
-        seconds = time.monotonic() - begin
         check("psql loads the script", done.returncode == 0 and
               not done.stderr, done.stderr)
-        print("# %.1f profiles a second, %d bytes a profile in the script" % (
-            len(files) / seconds,
-            os.path.getsize("fleet.sql") // len(files)))
+
         def rows(sql):
             return server.rows(sql, "fleet")
         fleet_answers.answers(rows, files, files)
@@ -184,7 +114,6 @@ def main():
         other_version(server)
     finally:
         server.end()
-        shutil.rmtree("server", ignore_errors=True)
     fleet_answers.RESULTS.exit()
 
 

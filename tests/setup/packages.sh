@@ -32,7 +32,7 @@ peers='nodejs:node npm:npm chromium:chromium firefox-esr:firefox-esr xz-utils:xz
 machines='qemu-system-arm:qemu-system-aarch64 qemu-system-x86:qemu-system-x86_64
           gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc cpio:cpio'
 
-long='clang:clang debhelper:dh lintian:lintian mmdebstrap:mmdebstrap
+long='clang:clang debhelper:dh lintian:lintian mmdebstrap:mmdebstrap nodejs:node npm:npm postgresql:/usr/lib/postgresql
       musl-tools:musl-gcc binutils:readelf'
 
 here() {

@@ -1,0 +1,77 @@
+"""A PostgreSQL server of a test's own, in its scratch folder, without a
+network."""
+
+import csv
+import glob
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+
+
+def bin_folder():
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+    assert found, "postgresql is not installed"
+    return os.path.dirname(found[-1])
+
+
+class Server:
+    """PostgreSQL refuses to run as root: it runs as its own user."""
+
+    def __init__(self):
+        self.bin = bin_folder()
+        self.root = os.path.abspath("server")
+        os.mkdir(self.root)
+        self.user = {}
+        if os.geteuid() == 0:
+            entry = pwd.getpwnam("postgres")
+            os.chown(self.root, entry.pw_uid, entry.pw_gid)
+            os.chmod(".", 0o711)
+            self.user = {"user": entry.pw_uid, "group": entry.pw_gid}
+        subprocess.run([self.bin + "/initdb", "-D", self.root + "/data", "-A",
+                        "trust", "-U", "test", "-E", "UTF8", "--no-locale",
+                        "-N"], check=True, stdout=subprocess.DEVNULL,
+                       cwd=self.root, **self.user)
+        self.process = subprocess.Popen(
+            [self.bin + "/postgres", "-D", self.root + "/data", "-k",
+             self.root, "-c", "listen_addresses=", "-c", "fsync=off"],
+            stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            cwd=self.root, **self.user)
+        end = time.monotonic() + 120
+        while self.sql("SELECT 1", database="postgres").returncode:
+            assert time.monotonic() < end, "the server did not start"
+            time.sleep(0.05)
+
+    def psql(self, *arguments, database, **options):
+        return subprocess.run(
+            [self.bin + "/psql", "-X", "-q", "-h", self.root, "-U", "test",
+             "-d", database, *arguments], capture_output=True, text=True,
+            check=False, **options)
+
+    def sql(self, text, database):
+        return self.psql("--csv", "-c", text, database=database)
+
+    def create(self, database):
+        done = self.sql("CREATE DATABASE " + database, "postgres")
+        assert done.returncode == 0, done.stderr
+
+    def load(self, script, database):
+        return self.psql("-f", script, database=database)
+
+    def rows(self, text, database):
+        done = self.sql(text, database)
+        assert done.returncode == 0, done.stderr
+        return list(csv.DictReader(done.stdout.splitlines()))
+
+    def cpu(self):
+        """Seconds of the server and of its processes that have ended."""
+        with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as file:
+            ticks = file.read().rpartition(")")[2].split()[11:15]
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(120)
+        shutil.rmtree(self.root, ignore_errors=True)
