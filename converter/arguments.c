@@ -322,7 +322,9 @@ take_verify(arguments *args, const char *value)
 static const row rows[] = {
     {"to", 't', "TARGET", "what to write (default: by the suffix of OUTPUT)",
      take_to},
-    {"output", 'o', "OUTPUT", "default: beside FILE; '-': standard output",
+    {"output", 'o', "OUTPUT",
+     "a file ('-': standard output; default: beside FILE) or a server's "
+     "address",
      take_output},
     {"into", 0, "DATABASE",
      "add profiles to this database, or make it (sqlite)", take_into},
@@ -531,6 +533,19 @@ check_follow(const arguments *args, pr_err *err)
                : PR_OK;
 }
 
+/* A server has no default. */
+static pr_code
+check_server(const arguments *args, pr_err *err)
+{
+    const conv_target_info *target = target_named(args->target);
+    if (!target || !target->address || args->output)
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE, "target '%s' needs the address of a server",
+            target->name);
+    pr_err_hint(err, "-o %s", target->address);
+    return PR_USAGE;
+}
+
 /* Is what is given what the action needs? */
 static pr_code
 check_action(arguments *args, pr_err *err)
@@ -551,7 +566,9 @@ check_action(arguments *args, pr_err *err)
     if (args->into)
         return take_database(args, err);
     pr_code rc = converts && !args->target ? choose_target(args, err) : PR_OK;
-    return rc == PR_OK && converts ? check_follow(args, err) : rc;
+    if (rc == PR_OK && converts)
+        rc = check_follow(args, err);
+    return rc == PR_OK && converts ? check_server(args, err) : rc;
 }
 
 pr_code

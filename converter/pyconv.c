@@ -334,10 +334,12 @@ list_kinds(void)
     const conv_import_info *kind;
     pr_err err = PR_ERR_INIT;
     for (size_t i = 0; (target = conv_target_get(i)); i++)
-        printf("%-11s %s\n            writes: *%.*s\n            opened by: "
+        printf("%-11s %s\n            writes: %s%.*s\n            opened by: "
                "%s\n",
-               target->name, target->help, (int)strcspn(target->suffixes, " "),
-               target->suffixes, target->opens);
+               target->name, target->help,
+               target->address ? target->address : "*",
+               (int)strcspn(target->suffixes, " "), target->suffixes,
+               target->opens);
     puts("\nKinds of input, recognised by their content (--from):\n"
          "  bin         a profile of pyrec or of CPython 3.15");
     for (size_t i = 0; (kind = conv_import_get(i)); i++)

@@ -68,6 +68,8 @@ conv_target_of_output(const char *path)
     const conv_target_info *best = NULL;
     size_t longest = 0;
     for (size_t i = 0; i < N_TARGETS; i++) {
+        if (targets[i]->is_address && targets[i]->is_address(path))
+            return &targets[i]->info;
         size_t n = matching_suffix(targets[i]->info.suffixes, path);
         if (n > longest) {
             longest = n;
@@ -505,25 +507,37 @@ open_output(const conv_paths *paths, const conv_target *target,
     return rc;
 }
 
-/* Add to a database that is there, or to a folder. */
+static pr_code
+check_address(const conv_target *target, const char *output, pr_err *err)
+{
+    if (target->is_address(output))
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE, "target '%s' goes to a server, not to '%s'",
+            target->info.name, output);
+    pr_err_hint(err, "-o %s", target->info.address);
+    return PR_USAGE;
+}
+
+/* Add to a database that is there, to a folder, or to a server. */
 static pr_code
 run_into(const conv_paths *paths, const conv_target *target, const char *output,
          conv_job *job, conv_report *ret, pr_err *err)
 {
     conv_report report = {.delivered = 0};
-    if (target->info.adds && strcmp(output, "-") == 0)
+    if (target->info.adds && !target->is_address && strcmp(output, "-") == 0)
         return PR_FAIL(err, PR_USAGE, "target '%s' makes a folder, no stream",
                        target->info.name);
     job->into = output;
     job->mode = conv_paths_mode(paths);
-    pr_code rc = refuse_input(paths, output, err);
+    pr_code rc = target->is_address ? check_address(target, output, err)
+                                    : refuse_input(paths, output, err);
     if (rc != PR_OK)
         return rc;
     rc = write_each(paths, target, job, &report, err);
     report.delivered = conv_job_delivered(rc) && job->has_output;
     if (report.delivered && ret)
         *ret = report;
-    else if (!report.delivered)
+    else if (!report.delivered && rc != PR_USAGE)
         pr_err_wrap(err, "cannot add to '%s'", output);
     return rc;
 }

@@ -24,17 +24,19 @@ const conv_export_table conv_export_tables[CONV_EXPORT_TABLES] = {
      "SELECT hash, source, recording, host, command, commit_id, python, mode,"
      " capture, time, wall_us, start_us, interval_us, duration_us, samples,"
      " weight_us, unobserved_us, ran_n, ran_us, knows_ran, knows_cpu,"
-     " knows_waiting FROM profile"},
+     " knows_waiting FROM profile",
+     "source, recording, host, command, commit_id, python, wall_us, start_us"},
     {"label", "profile bigint, key text, value text", "profile, key",
-     "SELECT p.hash, key, value" OF_PROFILE "label"},
+     "SELECT p.hash, key, value" OF_PROFILE "label", ""},
     {"meta", "profile bigint, key text, value text", "profile, key",
-     "SELECT p.hash, key, value" OF_PROFILE "meta"},
+     "SELECT p.hash, key, value" OF_PROFILE "meta", "value"},
     {"process",
      "profile bigint, process integer, pid bigint, parent_pid bigint,"
      " command text, python text, t0_us bigint, t1_us bigint",
      "profile, process",
      "SELECT p.hash, o.id, o.pid, o.parent_pid, o.command, o.python, o.t0_us,"
-     " o.t1_us" OF_PROFILE "process AS o"},
+     " o.t1_us" OF_PROFILE "process AS o",
+     "pid, parent_pid, command, python, t0_us, t1_us"},
     {"thread",
      "profile bigint, thread integer, process integer, tid bigint,"
      " interp bigint, name text, is_main smallint, t0_us bigint,"
@@ -44,15 +46,17 @@ const conv_export_table conv_export_tables[CONV_EXPORT_TABLES] = {
      "profile, thread",
      "SELECT p.hash, o.id, o.process_id, o.tid, o.interp, o.name, o.is_main,"
      " o.t0_us, o.t1_us, o.samples, o.weight_us, o.unobserved_us, o.proven,"
-     " o.sleeping, o.unproven, o.stopped, o.lost" OF_PROFILE "thread AS o"},
+     " o.sleeping, o.unproven, o.stopped, o.lost" OF_PROFILE "thread AS o",
+     "name, t0_us, t1_us, proven, sleeping, unproven, stopped, lost"},
     {"file", "file bigint, path text, base text, module text, class text",
-     "file", "SELECT hash, path, base, module, class FROM file"},
+     "file", "SELECT hash, path, base, module, class FROM file", "module"},
     {"function",
      "function bigint, file bigint, qualname text, name text,"
      " first_line integer, kind text",
      "function",
      "SELECT o.hash, file.hash, qualname, name, first_line, kind"
-     " FROM function AS o JOIN file ON file.id = file_id"},
+     " FROM function AS o JOIN file ON file.id = file_id",
+     "first_line"},
     {"node",
      "profile bigint, node integer, parent integer, last integer,"
      " depth integer, function bigint, line integer, is_first_fn smallint,"
@@ -60,20 +64,23 @@ const conv_export_table conv_export_tables[CONV_EXPORT_TABLES] = {
      "profile, node",
      "SELECT p.hash, o.id, o.parent_id, o.last_id, o.depth, f.hash, o.line,"
      " o.is_first_fn, o.is_first_line, o.is_first_edge" OF_PROFILE
-     "node AS o JOIN function AS f ON f.id = o.function_id"},
+     "node AS o JOIN function AS f ON f.id = o.function_id",
+     "parent, line"},
     {"run",
      "profile bigint, run bigint, thread integer, node integer,"
      " status smallint, t0_us bigint, t1_us bigint, n bigint,"
      " weight_us bigint",
      "profile, run",
      "SELECT p.hash, o.id, o.thread_id, o.node_id, o.status, o.t0_us,"
-     " o.t1_us, o.n, o.weight_us" OF_PROFILE "run AS o"},
+     " o.t1_us, o.n, o.weight_us" OF_PROFILE "run AS o",
+     ""},
     {"node_self",
      "profile bigint, number bigint, node integer, thread integer,"
      " status smallint, n bigint, weight_us bigint",
      "profile, number",
      "SELECT p.hash, o.id, o.node_id, o.thread_id, o.status, o.n,"
-     " o.weight_us" OF_PROFILE "node_self AS o"},
+     " o.weight_us" OF_PROFILE "node_self AS o",
+     ""},
     {"function_total",
      "profile bigint, function bigint, self_n bigint, self_us bigint,"
      " self_ran_n bigint, self_ran_us bigint, total_n bigint,"
@@ -81,26 +88,30 @@ const conv_export_table conv_export_tables[CONV_EXPORT_TABLES] = {
      "profile, function",
      "SELECT p.hash, f.hash, self_n, self_us, self_ran_n, self_ran_us,"
      " total_n, total_us, total_ran_n, total_ran_us" OF_PROFILE
-     "function_total JOIN function AS f ON f.id = function_id"},
+     "function_total JOIN function AS f ON f.id = function_id",
+     ""},
     {"edge_total",
      "profile bigint, callee bigint, caller bigint, self_n bigint,"
      " self_us bigint, total_n bigint, total_us bigint",
      "profile, callee, caller",
      "SELECT p.hash, f.hash, ifnull(c.hash, 0), self_n, self_us, total_n,"
      " total_us" OF_PROFILE "edge_total JOIN function AS f ON f.id = callee_id"
-     " LEFT JOIN function AS c ON c.id = caller_id"},
+     " LEFT JOIN function AS c ON c.id = caller_id",
+     ""},
     {"event",
      "profile bigint, event bigint, process integer, thread integer,"
      " kind text, t0_us bigint, t1_us bigint, detail text",
      "profile, event",
      "SELECT p.hash, o.id, o.process_id, o.thread_id, o.kind, o.t0_us,"
-     " o.t1_us, o.detail" OF_PROFILE "event AS o"},
+     " o.t1_us, o.detail" OF_PROFILE "event AS o",
+     "thread, t1_us, detail"},
     {"loss",
      "profile bigint, loss bigint, process integer, thread integer,"
      " reason text, n bigint",
      "profile, loss",
      "SELECT p.hash, o.id, o.process_id, o.thread_id, o.reason, o.n" OF_PROFILE
-     "loss AS o"},
+     "loss AS o",
+     "thread"},
 };
 
 /* A hash, the most significant byte first, as a signed number. */

@@ -25,6 +25,7 @@ typedef struct conv_export_table {
     const char *key;     /* its columns, as a list of SQL */
     const char *rows;    /* a SELECT of the columns in conv_export_open()'s
                           * database */
+    const char *nullable; /* the columns that may be NULL, as a list */
 } conv_export_table;
 
 /* `profile` is the first; `file` and `function` are shared by profiles, all

@@ -24,6 +24,7 @@
     X(sqlite)           \
     X(postgres)         \
     X(parquet)          \
+    X(clickhouse)       \
     X(bin)
 
 #define CONV_TARGET_DECLARE(name) extern const conv_target conv_##name;

@@ -30,7 +30,8 @@ typedef struct conv_job {
     void *state;     /* of a target with begin */
     struct sqlite3 **memory; /* not NULL: where sqlite leaves its database,
                               * which is in memory and not a file */
-    const char *into;        /* not NULL: the output that is added to */
+    const char *into;        /* not NULL: the output that is added to, or the
+                              * address of the server */
     uint64_t there;          /* inputs that it had */
     unsigned mode;           /* permissions of what is made */
     conv_style style;
@@ -66,7 +67,9 @@ typedef struct conv_target {
     bool stock_names;   /* functions by file and name alone, as CPython */
     bool is_gzip;       /* always compressed, not only by a name in .gz */
     bool by_path;       /* the output is made by path: no stream */
-    bool is_profile;    /* a profile again: one namespace of threads, and a
+    bool (*is_address)(const char *output); /* of its server; NULL: it writes
+                                             * files */
+    bool is_profile; /* a profile again: one namespace of threads, and a
                          * newer version may have forbidden to rewrite it */
     /* One of the two.  write() reads the model of the job. */
     pr_code (*write)(conv_job *job, pr_err *err);

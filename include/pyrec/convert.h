@@ -110,14 +110,17 @@ typedef struct conv_target_info {
                            * one is the default's */
     const char *help;     /* what it is, in one line */
     const char *opens;    /* programs that open it */
-    int adds; /* 1: the output is a folder that profiles are added to */
+    int adds;             /* 1: the output is a folder or a server that profiles
+                           * are added to */
+    const char *address;  /* of the server, as a user writes it; NULL: the
+                           * output is a file or a folder */
 } conv_target_info;
 
 /* The targets in the order of `pyconv --list`; NULL past the end. */
 const conv_target_info *conv_target_get(size_t i);
 
-/* The target whose suffix the file name ends with, the longest such suffix;
- * NULL if there is none. */
+/* The target whose suffix the file name ends with, the longest such suffix, or
+ * of whose servers it is an address; NULL if there is none. */
 const conv_target_info *conv_target_of_output(const char *path);
 
 /* A kind of foreign file that is read, as a user sees it.  All texts are
@@ -149,7 +152,8 @@ typedef struct conv_report {
  * of one process or one command), to
  * the target's output at `output`, "-" for stdout where the target streams.
  * The output appears whole or not at all; of one that is added to this holds
- * for what is added.  PR_OK; PR_CUT or PR_DAMAGED (err
+ * for what is added; a server keeps the profiles that it got before a failure.
+ * PR_OK; PR_CUT or PR_DAMAGED (err
  * says what is missing) after delivering the rest, or without an
  * output if that is nothing; PR_EXISTS; PR_USAGE for an unknown target; or why
  * it failed.  *ret (may be NULL) is set in any case. */

@@ -5,6 +5,7 @@
 #include "query/compare/diff.h"
 #include "query/compare/history.h"
 #include "query/database/result.h"
+#include "query/database/server.h"
 #include "query/plan/run.h"
 
 static pr_code
@@ -69,7 +70,9 @@ q_run_check(q_database *database, const char *query, const q_check_opts *opts,
             q_check_answer *ret, pr_err *err)
 {
     q_query parsed;
-    pr_code rc = q_parse(query, &parsed, err);
+    pr_code rc = q_remote_refuse(database, "a check", err);
+    if (rc == PR_OK)
+        rc = q_parse(query, &parsed, err);
     if (rc != PR_OK)
         return rc;
     if (parsed.verb != Q_CHECK)

@@ -5,6 +5,7 @@
 
 #include "query/database/cache.h"
 #include "query/database/inputs.h"
+#include "query/database/server.h"
 
 #include <base/words.h>
 #include <errno.h>
@@ -574,6 +575,17 @@ open_paths(const char *const *path, size_t n, uint64_t memory, sqlite3 **ret,
     return rc;
 }
 
+/* The tables of schema.h, empty. */
+static pr_code
+make_tables(sqlite3 *sqlite, pr_err *err)
+{
+    static const char *const tables[] = {PR_SCHEMA_TABLES};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (sqlite3_exec(sqlite, tables[i], NULL, NULL, NULL) != SQLITE_OK)
+            return pr_no_memory(err);
+    return PR_OK;
+}
+
 static pr_code
 open_nothing(sqlite3 **ret, pr_err *err)
 {
@@ -587,6 +599,31 @@ open_nothing(sqlite3 **ret, pr_err *err)
                    sqlite3_errstr(rc));
 }
 
+/* The first of the paths that is the address of a server; NULL: none is. */
+static const char *
+find_server(const char *const *path, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (q_remote_is_address(path[i]))
+            return path[i];
+    return NULL;
+}
+
+/* A server has the tables; what a question needs of them comes into memory. */
+static pr_code
+open_server(q_database *database, const char *address, size_t n, pr_err *err)
+{
+    if (n > 1)
+        return PR_FAIL(err, PR_USAGE,
+                       "the server '%s' and files cannot be asked together",
+                       address);
+    pr_code rc =
+        q_remote_open(address, &database->interrupted, &database->remote, err);
+    if (rc == PR_OK)
+        rc = open_nothing(&database->sqlite, err);
+    return rc == PR_OK ? make_tables(database->sqlite, err) : rc;
+}
+
 pr_code
 q_open_all(const char *const *path, size_t n, uint64_t memory, q_database **ret,
            pr_err *err)
@@ -596,16 +633,20 @@ q_open_all(const char *const *path, size_t n, uint64_t memory, q_database **ret,
         return pr_no_memory(err);
     database->max_ticks = MAX_TICKS;
     database->memory = memory;
-    pr_code opened = n ? open_paths(path, n, memory, &database->sqlite, err)
-                       : open_nothing(&database->sqlite, err);
-    if (!database->sqlite) {
+    const char *server = find_server(path, n);
+    pr_code opened = server ? open_server(database, server, n, err)
+                     : n ? open_paths(path, n, memory, &database->sqlite, err)
+                         : open_nothing(&database->sqlite, err);
+    if (!database->sqlite || (server && opened != PR_OK)) {
         q_close(database);
         return opened;
     }
     /* the rest of a damaged profile keeps its message */
     pr_err *later = opened == PR_OK ? err : NULL;
     pr_code rc = guard(database, later);
-    if (rc == PR_OK && n)
+    if (rc == PR_OK && server)
+        rc = learn(database, later);
+    else if (rc == PR_OK && n)
         rc = check_database(database, path[0], later);
     if (rc != PR_OK) {
         q_close(database);
@@ -626,6 +667,7 @@ q_close(q_database *database)
 {
     if (!database)
         return;
+    q_remote_close(database->remote);
     sqlite3_close(database->sqlite);
     free(database);
 }

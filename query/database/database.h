@@ -17,7 +17,8 @@
 
 struct q_database {
     sqlite3 *sqlite;
-    uint64_t ticks; /* of STEPS_PER_TICK, since the question began */
+    struct q_remote *remote; /* the server that has the tables; NULL: none */
+    uint64_t ticks;          /* of STEPS_PER_TICK, since the question began */
     uint64_t max_ticks;
     uint64_t memory;    /* for the profiles that a question opens */
     unsigned n_answers; /* temp tables made, for their names */

@@ -4,6 +4,7 @@
 #include "query/plan/run.h"
 
 #include "query/database/result.h"
+#include "query/database/server.h"
 #include "query/fold/listing.h"
 #include "query/fold/stored.h"
 #include "query/language/verbs.h"
@@ -387,6 +388,16 @@ answer(q_database *database, const char *text, q_plan *plan,
     return PR_OK;
 }
 
+pr_code
+q_run_answer(q_database *database, const char *text, q_plan *plan,
+             const q_samples *samples, const q_groups *groups, q_result **ret,
+             pr_err *err)
+{
+    pr_code rc = fill_table(database, plan, samples, groups, err);
+    return rc == PR_OK ? answer(database, text, plan, &samples->all, ret, err)
+                       : rc;
+}
+
 /* ---- explain ---- */
 
 /* The plan's texts as rows, in the order in which they run. */
@@ -448,6 +459,11 @@ q_run(q_database *database, const char *query, q_result **ret, pr_err *err)
         return rc;
     q_database_begin(database);
     q_plan plan;
+    if (database->remote && parsed.verb != Q_HELP) {
+        rc = q_run_remote(database, query, &parsed, ret, err);
+        q_query_release(&parsed);
+        return rc;
+    }
     if (q_is_comparison(parsed.verb)) {
         rc = q_run_comparison(database, query, &parsed, ret, err);
         q_query_release(&parsed);
@@ -468,7 +484,9 @@ q_run_sql(q_database *database, const char *sql, q_result **ret, pr_err *err)
 {
     q_database_begin(database);
     sqlite3_stmt *stmt;
-    pr_code rc = q_database_prepare_guarded(database, sql, &stmt, err);
+    pr_code rc = q_remote_refuse(database, "SQL", err);
+    if (rc == PR_OK)
+        rc = q_database_prepare_guarded(database, sql, &stmt, err);
     if (rc != PR_OK)
         return rc;
     return q_result_new(database, stmt, NULL, true, ret, err);
@@ -482,7 +500,9 @@ q_run_stacks(q_database *database, const char *query, q_stack_fn tell,
     q_plan plan;
     q_samples samples = {0};
     q_groups groups = {0};
-    pr_code rc = q_parse(query, &parsed, err);
+    pr_code rc = q_remote_refuse(database, "stacks", err);
+    if (rc == PR_OK)
+        rc = q_parse(query, &parsed, err);
     if (rc != PR_OK)
         return rc;
     if (q_is_comparison(parsed.verb)) {

@@ -81,8 +81,8 @@ place_of(const q_query *query, unsigned where)
     return 0;
 }
 
-static pr_code
-check_needs(q_database *database, const q_query *query, pr_err *err)
+pr_code
+q_select_check_states(q_database *database, const q_query *query, pr_err *err)
 {
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         const struct need *n = &needs[i];
@@ -344,7 +344,7 @@ add_thread(q_database *database, const q_query *query, list *l, pr_err *err)
 static pr_code
 add_filter(q_database *database, const q_query *query, list *l, pr_err *err)
 {
-    pr_code rc = check_needs(database, query, err);
+    pr_code rc = q_select_check_states(database, query, err);
     for (unsigned i = 0; i < Q_WHERE_KINDS && rc == PR_OK; i++)
         if (query->where & 1u << i)
             sqlite3_str_appendall(next_of(l), conditions[i]);

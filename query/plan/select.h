@@ -22,6 +22,10 @@ pr_code q_select_profiles(q_database *database, const q_query *query,
 pr_code q_select_whole_parts(q_database *database, const q_query *query,
                              char **ret, pr_err *err);
 
+/* PR_USAGE if the query has a condition on a state that no profile knows. */
+pr_code q_select_check_states(q_database *database, const q_query *query,
+                              pr_err *err);
+
 /* Are the samples chosen by time, so that single runs count? */
 bool q_select_is_of_runs(const q_query *query);
 

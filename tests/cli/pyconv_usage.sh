@@ -79,9 +79,9 @@ for to in speedscope pstats pprof firefox chrome callgrind jsonl csv markdown \
     expect "a full disk fails $to" 1 \
         "$pyconv" run.bin --to $to -f -o /dev/full
 done
-# The stack of parquet is DuckDB's.
+# The stack of parquet is DuckDB's, and clickhouse needs a server.
 for to in $("$pyconv" --list | sed -n 's/^\([a-z][a-z]*\) .*/\1/p' |
-    grep -v parquet); do
+    grep -v -e parquet -e clickhouse); do
     expect "a stack of 64 KiB is enough for $to" 0 \
         sh -c 'ulimit -s 64; exec "$0" "$1" --to $2 -f -o small.$2' "$pyconv" \
         run.bin "$to"
@@ -112,6 +112,24 @@ expect "the input is no output, even by force" 2 \
     "$pyconv" run.bin --to collapsed -f -o ./run.bin
 holds "with the remedy" err "another name"
 is "it is as it was" cmp -s run.bin "$whole"
+
+expect "a server needs an address" 2 "$pyconv" run.bin --to clickhouse
+holds "whose form is the hint" err "hint: -o clickhouse://HOST"
+expect "a file is not a server" 2 "$pyconv" run.bin --to clickhouse -o x.bin
+is "and is not made" test ! -e x.bin
+expect "an address holds no password" 2 \
+    "$pyconv" run.bin -o clickhouse://user:secret@127.0.0.1/x
+holds "which belongs elsewhere" err "CLICKHOUSE_PASSWORD"
+is "and is not shown" sh -c '! grep -q secret err'
+for address in clickhouse:// clickhouse://a:b/c clickhouse://a/b?c \
+    'clickhouse://a b/c' 'clickhouse://a/b&c' 'clickhouse://[::1/x'; do
+    expect "'$address' is no address" 2 "$pyconv" run.bin -o "$address"
+done
+expect "a server that is not there" 1 env no_proxy='*' \
+    "$pyconv" run.bin -o clickhouse://127.0.0.1:1/x
+holds "is named" err "127.0.0.1:1"
+expect "a server is not followed" 2 \
+    "$pyconv" run.bin --follow -o clickhouse://127.0.0.1:1/x
 
 expect "no file" 2 "$pyconv" --to pstats
 expect "no target" 2 "$pyconv" run.bin

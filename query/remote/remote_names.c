@@ -1,0 +1,270 @@
+/*
+ * remote_names.c - rows of the server into tables of schema.h.
+ */
+#include "query/remote/remote_names.h"
+
+#include <base/array.h>
+#include <stdlib.h>
+
+/* Rows on their way into one table. */
+typedef struct filler {
+    q_database *database;
+    sqlite3_stmt *insert;
+    pr_set files; /* int64_t: as q_remote_names has functions */
+    pr_set functions;
+    bool knows_ran;
+} filler;
+
+static const char clear[] = "DELETE FROM profile; DELETE FROM thread;"
+                            "DELETE FROM label; DELETE FROM file;"
+                            "DELETE FROM function;";
+
+static pr_code
+fail_row(pr_err *err)
+{
+    return PR_FAIL(err, PR_DAMAGED, "a row of the server cannot be");
+}
+
+/* ---- values ---- */
+
+static void
+bind_text(sqlite3_stmt *insert, int place, const pr_field *field)
+{
+    sqlite3_bind_text64(insert, place, field->at, field->len, SQLITE_TRANSIENT,
+                        SQLITE_UTF8); /* NULL is bound as such */
+}
+
+/* A number, or NULL; false: neither. */
+static bool
+bind_number(sqlite3_stmt *insert, int place, const pr_field *field)
+{
+    int64_t number;
+    if (!field->at)
+        return sqlite3_bind_null(insert, place) == SQLITE_OK;
+    return pr_field_integer(field, &number) &&
+           sqlite3_bind_int64(insert, place, number) == SQLITE_OK;
+}
+
+static pr_code
+put(filler *f, pr_err *err)
+{
+    pr_code rc = q_database_step(f->database, f->insert, err);
+    sqlite3_reset(f->insert);
+    return rc == PR_END ? PR_OK : rc;
+}
+
+/* ---- rows ---- */
+
+static pr_code
+take_basis(void *context, const pr_field *field, size_t n, pr_err *err)
+{
+    filler *f = context;
+    int64_t profiles, knows_ran;
+    if (n != 9 || !pr_field_integer(&field[0], &profiles) ||
+        !pr_field_integer(&field[6], &knows_ran))
+        return fail_row(err);
+    if (profiles <= 0)
+        return PR_FAIL(err, PR_NAME, "the server has no profile");
+    for (int i = 1; i < 9; i++)
+        if (!bind_number(f->insert, i, &field[i]))
+            return fail_row(err);
+    f->knows_ran = knows_ran != 0;
+    return put(f, err);
+}
+
+static pr_code
+take_label(void *context, const pr_field *field, size_t n, pr_err *err)
+{
+    filler *f = context;
+    if (n != 1 || !field[0].at)
+        return fail_row(err);
+    bind_text(f->insert, 1, &field[0]);
+    return put(f, err);
+}
+
+static pr_code
+take_file(void *context, const pr_field *field, size_t n, pr_err *err)
+{
+    filler *f = context;
+    int64_t hash;
+    uint32_t place;
+    size_t had = f->files.n;
+    if (n != 5 || !pr_field_integer(&field[0], &hash))
+        return fail_row(err);
+    pr_code rc = pr_set_add(&f->files, &hash, &place, err);
+    if (rc != PR_OK || f->files.n == had)
+        return rc;
+    sqlite3_bind_int64(f->insert, 1, (int64_t)place + 1);
+    for (int i = 1; i < 5; i++)
+        bind_text(f->insert, i + 1, &field[i]);
+    return put(f, err);
+}
+
+static pr_code
+take_function(void *context, const pr_field *field, size_t n, pr_err *err)
+{
+    filler *f = context;
+    int64_t hash, file;
+    uint32_t place;
+    size_t had = f->functions.n;
+    if (n != 6 || !pr_field_integer(&field[0], &hash) ||
+        !pr_field_integer(&field[1], &file))
+        return fail_row(err);
+    uint32_t of = pr_set_find(&f->files, &file);
+    if (of == PR_TABLE_NONE)
+        return fail_row(err);
+    pr_code rc = pr_set_add(&f->functions, &hash, &place, err);
+    if (rc != PR_OK || f->functions.n == had)
+        return rc;
+    sqlite3_bind_int64(f->insert, 1, (int64_t)place + 1);
+    sqlite3_bind_int64(f->insert, 2, (int64_t)of + 1);
+    bind_text(f->insert, 3, &field[2]);
+    bind_text(f->insert, 4, &field[3]);
+    if (!bind_number(f->insert, 5, &field[4]))
+        return fail_row(err);
+    bind_text(f->insert, 6, &field[5]);
+    sqlite3_bind_int64(f->insert, 7, hash);
+    return put(f, err);
+}
+
+/* ---- tables ---- */
+
+typedef struct table {
+    void (*put)(pr_buffer *sql);
+    pr_take_row take;
+    const char *insert;
+} table;
+
+static pr_code
+fill_one(filler *f, const q_engine *engine, void *connection, const table *t,
+         pr_err *err)
+{
+    pr_buffer sql = {0};
+    t->put(&sql);
+    pr_code rc = sql.failed ? pr_no_memory(err)
+                            : q_database_prepare(f->database, t->insert,
+                                                 &f->insert, err);
+    if (rc == PR_OK)
+        rc = engine->ask(connection, &sql, t->take, f, err);
+    sqlite3_finalize(f->insert);
+    f->insert = NULL;
+    pr_buffer_release(&sql);
+    return rc;
+}
+
+static pr_code
+fill(filler *f, const q_engine *engine, void *connection, pr_err *err)
+{
+    const table tables[] = {
+        {engine->put_basis, take_basis,
+         "WITH basis(samples, unobserved, proven, unproven, lost, ran, cpu,"
+         " waiting) AS (VALUES(?,?,?,?,?,?,?,?)) INSERT INTO profile(id, hash,"
+         " mode, capture, time, interval_us, duration_us, samples, weight_us,"
+         " unobserved_us, ran_n, ran_us, knows_ran, knows_cpu, knows_waiting)"
+         " SELECT 1, '', '', '', '', 0, 0, samples, 0, unobserved, 0, 0, ran,"
+         " cpu, waiting FROM basis"},
+        {engine->put_basis, take_basis,
+         "WITH basis(samples, unobserved, proven, unproven, lost, ran, cpu,"
+         " waiting) AS (VALUES(?,?,?,?,?,?,?,?)) INSERT INTO thread(id,"
+         " process_id, tid, interp, is_main, samples, weight_us, unobserved_us,"
+         " proven, unproven, lost) SELECT 1, 1, 0, 0, 0, samples, 0,"
+         " unobserved, proven, unproven, lost FROM basis"},
+        {engine->put_labels, take_label,
+         "INSERT INTO label(profile_id, key, value) VALUES(1, ?, '')"},
+        {engine->put_files, take_file,
+         "INSERT INTO file(id, path, base, module, class, hash)"
+         " VALUES(?,?,?,?,?,'')"},
+        {engine->put_functions, take_function,
+         "INSERT INTO function(id, file_id, qualname, name, first_line, kind,"
+         " hash) VALUES(?,?,?,?,?,?,?)"},
+    };
+    pr_code rc = PR_OK;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && rc == PR_OK; i++)
+        rc = fill_one(f, engine, connection, &tables[i], err);
+    return rc;
+}
+
+/* ---- interface ---- */
+
+pr_code
+q_remote_names_read(q_database *database, const q_engine *engine,
+                    void *connection, pr_set *ret, pr_err *err)
+{
+    filler f = {.database = database,
+                .files.size = sizeof(int64_t),
+                .functions.size = sizeof(int64_t)};
+    if (sqlite3_exec(database->sqlite, clear, NULL, NULL, NULL) != SQLITE_OK)
+        return pr_no_memory(err);
+    pr_code rc = q_database_exec(database, "BEGIN", err);
+    if (rc == PR_OK) {
+        rc = fill(&f, engine, connection, err);
+        pr_code ended =
+            q_database_exec(database, "COMMIT", rc == PR_OK ? err : NULL);
+        rc = rc == PR_OK ? ended : rc;
+    }
+    pr_set_release(&f.files);
+    database->knows_ran = f.knows_ran;
+    if (rc == PR_OK)
+        *ret = f.functions;
+    else
+        pr_set_release(&f.functions);
+    return rc;
+}
+
+static pr_code
+read_chosen(q_database *database, sqlite3_stmt *row, int64_t **ret,
+            size_t *ret_n, pr_err *err)
+{
+    int64_t *hash = NULL;
+    size_t n = 0, cap = 0;
+    pr_code rc;
+    while ((rc = q_database_step(database, row, err)) == PR_OK) {
+        if (!pr_grow(&hash, &cap, n + 1, sizeof *hash)) {
+            rc = pr_no_memory(err);
+            break;
+        }
+        hash[n++] = sqlite3_column_int64(row, 0);
+    }
+    if (rc != PR_END) {
+        free(hash);
+        return rc;
+    }
+    *ret = hash;
+    *ret_n = n;
+    return PR_OK;
+}
+
+pr_code
+q_remote_names_choose(q_database *database, const char *condition,
+                      int64_t **ret, size_t *ret_n, pr_err *err)
+{
+    sqlite3_stmt *row;
+    char *sql = sqlite3_mprintf("SELECT function.hash FROM function JOIN file"
+                                " ON file.id = file_id WHERE %s",
+                                condition);
+    pr_code rc = q_database_prepare(database, sql, &row, err);
+    sqlite3_free(sql);
+    if (rc != PR_OK)
+        return rc;
+    rc = read_chosen(database, row, ret, ret_n, err);
+    sqlite3_finalize(row);
+    return rc;
+}
+
+pr_code
+q_remote_names_part(q_database *database, const char *key, int64_t part,
+                    const pr_field *value, pr_err *err)
+{
+    filler f = {.database = database};
+    pr_code rc = q_database_prepare(
+        database, "INSERT INTO label(profile_id, key, value) VALUES(?,?,?)",
+        &f.insert, err);
+    if (rc != PR_OK)
+        return rc;
+    sqlite3_bind_int64(f.insert, 1, part);
+    sqlite3_bind_text(f.insert, 2, key, -1, SQLITE_TRANSIENT);
+    bind_text(f.insert, 3, value);
+    rc = put(&f, err);
+    sqlite3_finalize(f.insert);
+    return rc;
+}

@@ -1,0 +1,18 @@
+-- The tables of pyconv --to clickhouse, version 1 (spec/fleet.md 7).  pyconv
+-- makes them where the view `version` is missing; clickhouse-client -n runs
+-- them alone as well.
+CREATE TABLE IF NOT EXISTS profile(profile Int64, load UInt64, source Nullable(String), recording Nullable(String), host Nullable(String), command Nullable(String), commit_id Nullable(String), python Nullable(String), mode String, capture String, time String, wall_us Nullable(Int64), start_us Nullable(Int64), interval_us Int64, duration_us Int64, samples Int64, weight_us Int64, unobserved_us Int64, ran_n Int64, ran_us Int64, knows_ran Int16, knows_cpu Int16, knows_waiting Int16, t0_us Int64, t1_us Int64) ENGINE = ReplacingMergeTree(load) ORDER BY profile;
+CREATE TABLE IF NOT EXISTS label(profile Int64, load UInt64, key String, value String) ENGINE = MergeTree() ORDER BY (load, key);
+CREATE TABLE IF NOT EXISTS meta(profile Int64, load UInt64, key String, value Nullable(String)) ENGINE = MergeTree() ORDER BY (load, key);
+CREATE TABLE IF NOT EXISTS process(profile Int64, load UInt64, process Int32, pid Nullable(Int64), parent_pid Nullable(Int64), command Nullable(String), python Nullable(String), t0_us Nullable(Int64), t1_us Nullable(Int64)) ENGINE = MergeTree() ORDER BY (load, process);
+CREATE TABLE IF NOT EXISTS thread(profile Int64, load UInt64, thread Int32, process Int32, tid Int64, interp Int64, name Nullable(String), is_main Int16, t0_us Nullable(Int64), t1_us Nullable(Int64), samples Int64, weight_us Int64, unobserved_us Int64, proven Nullable(Int64), sleeping Nullable(Int64), unproven Nullable(Int64), stopped Nullable(Int64), lost Nullable(Int64)) ENGINE = MergeTree() ORDER BY (load, thread);
+CREATE TABLE IF NOT EXISTS file(file Int64, path String, base String, module Nullable(String), class String) ENGINE = ReplacingMergeTree() ORDER BY file;
+CREATE TABLE IF NOT EXISTS function(function Int64, file Int64, qualname String, name String, first_line Nullable(Int32), kind String) ENGINE = ReplacingMergeTree() ORDER BY function;
+CREATE TABLE IF NOT EXISTS node(profile Int64, load UInt64, node Int32, parent Nullable(Int32), last Int32, depth Int32, function Int64, line Nullable(Int32), is_first_fn Int16, is_first_line Int16, is_first_edge Int16, stack Array(Int64)) ENGINE = MergeTree() ORDER BY (load, node);
+CREATE TABLE IF NOT EXISTS run(profile Int64, load UInt64, run Int64, thread Int32, node Int32, status Int16, t0_us Int64, t1_us Int64, n Int64, weight_us Int64) ENGINE = MergeTree() ORDER BY (load, run);
+CREATE TABLE IF NOT EXISTS node_self(profile Int64, load UInt64, number Int64, node Int32, thread Int32, status Int16, n Int64, weight_us Int64) ENGINE = MergeTree() ORDER BY (load, number);
+CREATE TABLE IF NOT EXISTS function_total(profile Int64, load UInt64, function Int64, self_n Int64, self_us Int64, self_ran_n Int64, self_ran_us Int64, total_n Int64, total_us Int64, total_ran_n Int64, total_ran_us Int64) ENGINE = MergeTree() ORDER BY (load, function);
+CREATE TABLE IF NOT EXISTS edge_total(profile Int64, load UInt64, callee Int64, caller Int64, self_n Int64, self_us Int64, total_n Int64, total_us Int64) ENGINE = MergeTree() ORDER BY (load, callee, caller);
+CREATE TABLE IF NOT EXISTS event(profile Int64, load UInt64, event Int64, process Int32, thread Nullable(Int32), kind String, t0_us Int64, t1_us Int64, detail Nullable(String)) ENGINE = MergeTree() ORDER BY (load, event);
+CREATE TABLE IF NOT EXISTS loss(profile Int64, load UInt64, loss Int64, process Int32, thread Nullable(Int32), reason String, n Int64) ENGINE = MergeTree() ORDER BY (load, loss);
+CREATE VIEW IF NOT EXISTS version AS SELECT toInt32(1) AS version;
