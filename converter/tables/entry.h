@@ -29,8 +29,16 @@ pr_code conv_entry_put_meta(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_threads(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_nodes(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_runs(conv_entry *entry, pr_err *err);
-/* node_self, function_total, edge_total, tree_total */
-pr_code conv_entry_put_totals(conv_entry *entry, pr_err *err);
+
+/* What all samples add up to: added up from the model and the index alone,
+ * then put into node_self, function_total, edge_total and tree_total. */
+typedef struct conv_entry_totals conv_entry_totals;
+pr_code conv_entry_add_up(const conv_entry *entry, conv_entry_totals **ret,
+                          pr_err *err);
+pr_code conv_entry_put_totals(conv_entry *entry,
+                              const conv_entry_totals *totals, pr_err *err);
+void conv_entry_free_totals(conv_entry_totals *totals); /* takes NULL */
+
 pr_code conv_entry_put_events(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_tasks(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_opcodes(conv_entry *entry, pr_err *err);

@@ -7,20 +7,32 @@
 #include <base/quote.h>
 #include <sqlite3.h>
 
-pr_code
-conv_sqlite_fail(sqlite3 *database, pr_err *err)
+static pr_code
+fail(int rc, int system_errno, const char *message, pr_err *err)
 {
-    int rc = sqlite3_errcode(database);
     pr_code code = rc == SQLITE_NOMEM ? PR_NOMEM : PR_IO;
     if (rc == SQLITE_NOTADB)
         return PR_FAIL(err, PR_FOREIGN, "the output is not a database");
-    PR_FAIL_SYS(err, code, sqlite3_system_errno(database),
-                "cannot write the database: %s", sqlite3_errmsg(database));
+    PR_FAIL_SYS(err, code, system_errno, "cannot write the database: %s",
+                message);
     if (rc == SQLITE_BUSY)
         pr_err_hint(err, "another program writes to it; try again");
     if (rc == SQLITE_FULL)
         pr_err_hint(err, "make room, or write to another file system");
     return code;
+}
+
+pr_code
+conv_sqlite_fail(sqlite3 *database, pr_err *err)
+{
+    return fail(sqlite3_errcode(database), sqlite3_system_errno(database),
+                sqlite3_errmsg(database), err);
+}
+
+pr_code
+conv_sqlite_fail_file(int code, pr_err *err)
+{
+    return fail(code & 0xff, 0, sqlite3_errstr(code), err);
 }
 
 static pr_code

@@ -25,6 +25,8 @@ typedef struct conv_row {
 
 /* What SQLite says went wrong, as a pr_code with a sentence. */
 pr_code conv_sqlite_fail(struct sqlite3 *database, pr_err *err);
+/* The same of a code of SQLite's file methods. */
+pr_code conv_sqlite_fail_file(int code, pr_err *err);
 
 /* Rows of the table, which has that many columns. */
 pr_code conv_row_open(conv_row *row, struct sqlite3 *database,

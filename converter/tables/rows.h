@@ -1,5 +1,6 @@
 /*
- * rows.h - many rows of integers into an SQLite table, fast.
+ * rows.h - many rows of integers into a table of a database that may have
+ * others.
  *
  * The rows are a virtual table of which SQLite asks one value after the other;
  * binding them to a statement costs twice as much.

@@ -3,8 +3,6 @@
  */
 #include "converter/tables/entry.h"
 
-#include "converter/tables/rows.h"
-
 /* Where a walk over the model stands that makes rows. */
 typedef struct walk {
     const conv_entry *e;
@@ -40,8 +38,7 @@ pr_code
 conv_entry_put_nodes(conv_entry *e, pr_err *err)
 {
     walk w = {.e = e};
-    return conv_rows_insert(e->tables->database, "node", 10, next_node, &w,
-                            err);
+    return conv_tables_fill(e->tables, CONV_NODE, next_node, &w, err);
 }
 
 /* The next run, of this thread or a later one. */
@@ -84,5 +81,5 @@ conv_entry_put_runs(conv_entry *e, pr_err *err)
     if (e->model->n_threads == 0)
         return PR_OK;
     conv_cursor_init(&w.cursor, &e->model->threads[0]);
-    return conv_rows_insert(e->tables->database, "run", 8, next_run, &w, err);
+    return conv_tables_fill(e->tables, CONV_RUN, next_run, &w, err);
 }

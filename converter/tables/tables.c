@@ -7,6 +7,7 @@
 #include "converter/tables/row.h"
 #include <pyrec/schema.h>
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 
@@ -117,9 +118,11 @@ conv_tables_begin(sqlite3 *database, conv_tables *ret, pr_err *err)
     conv_tables tables = {.database = database};
     int64_t objects = 0;
     guard(database);
-    /* these two count in an empty database only */
-    pr_code rc =
-        execute(database, "PRAGMA page_size=8192;PRAGMA encoding='UTF-8'", err);
+    /* these count in an empty database only */
+    pr_code rc = execute(database,
+                         "PRAGMA page_size=8192;PRAGMA encoding='UTF-8';"
+                         "PRAGMA auto_vacuum=NONE",
+                         err);
     if (rc == PR_OK)
         rc = execute(database, "BEGIN IMMEDIATE", err);
     if (rc == PR_OK)
@@ -134,6 +137,27 @@ conv_tables_begin(sqlite3 *database, conv_tables *ret, pr_err *err)
     else
         conv_tables_end(&tables, false, NULL);
     return rc;
+}
+
+static const conv_pages_table large[] = {[CONV_NODE] = {"node", 10},
+                                         [CONV_RUN] = {"run", 8},
+                                         [CONV_NODE_SELF] = {"node_self", 6}};
+
+pr_code
+conv_tables_use_pages(conv_tables *t, pr_err *err)
+{
+    return conv_pages_new(t->database, large, sizeof large / sizeof *large,
+                          &t->pages, err);
+}
+
+pr_code
+conv_tables_fill(conv_tables *t, conv_large table, conv_rows_next next,
+                 void *context, pr_err *err)
+{
+    return t->pages
+               ? conv_pages_add(t->pages, table, next, context, err)
+               : conv_rows_insert(t->database, large[table].name,
+                                  large[table].columns, next, context, err);
 }
 
 /* The id of the profile with this identity; 0: there is none. */
@@ -160,13 +184,59 @@ take_ids(conv_entry *e)
     t->node += (int64_t)e->index.n - 1;
 }
 
+/* Nodes and runs, in a thread of their own. */
+typedef struct stacks {
+    conv_entry *e;
+    pr_code rc;
+    pr_err err;
+} stacks;
+
+static void *
+put_stacks(void *context)
+{
+    stacks *s = context;
+    s->rc = conv_entry_put_nodes(s->e, &s->err);
+    if (s->rc == PR_OK)
+        s->rc = conv_entry_put_runs(s->e, &s->err);
+    return NULL;
+}
+
+/* Beside the rows of stacks, which alone use the database meanwhile, the
+ * totals are added up. */
+static pr_code
+put_large(conv_entry *e, pr_err *err)
+{
+    enum { WORTH_A_THREAD = 50000 }; /* stacks; less are done at once */
+    stacks s = {.e = e, .err = PR_ERR_INIT};
+    conv_entry_totals *totals = NULL;
+    pthread_t thread;
+    bool beside = e->index.n >= WORTH_A_THREAD &&
+                  pthread_create(&thread, NULL, put_stacks, &s) == 0;
+    if (!beside)
+        put_stacks(&s);
+    pr_code rc =
+        beside || s.rc == PR_OK ? conv_entry_add_up(e, &totals, err) : s.rc;
+    if (beside)
+        pthread_join(thread, NULL);
+    if (s.rc != PR_OK) {
+        rc = s.rc;
+        if (err)
+            *err = s.err;
+    }
+    if (rc == PR_OK)
+        rc = conv_entry_put_totals(e, totals, err);
+    conv_entry_free_totals(totals);
+    return rc;
+}
+
 static pr_code
 put_all(conv_entry *e, pr_err *err)
 {
     static pr_code (*const put[])(conv_entry *, pr_err *) = {
-        conv_entry_put_profile, conv_entry_put_meta,  conv_entry_put_threads,
-        conv_entry_put_nodes,   conv_entry_put_runs,  conv_entry_put_totals,
-        conv_entry_put_events,  conv_entry_put_tasks, conv_entry_put_opcodes};
+        conv_entry_put_profile, conv_entry_put_meta,
+        conv_entry_put_threads, put_large,
+        conv_entry_put_events,  conv_entry_put_tasks,
+        conv_entry_put_opcodes};
     pr_code rc =
         conv_names_add(e->tables->database, &e->tables->names, e->model,
                        &e->function, &e->frame, &e->names_changed, err);
@@ -203,6 +273,17 @@ conv_tables_add(conv_tables *tables, const conv_model *model,
     return rc;
 }
 
+static pr_code
+end_transaction(sqlite3 *database, bool keep, pr_err *err)
+{
+    if (sqlite3_get_autocommit(database))
+        return PR_OK; /* nothing was begun, or SQLite has rolled it back */
+    pr_code rc = execute(database, keep ? "COMMIT" : "ROLLBACK", err);
+    if (keep && rc != PR_OK) /* such as a full disk: the journal undoes it */
+        execute(database, "ROLLBACK", NULL);
+    return rc;
+}
+
 pr_code
 conv_tables_end(conv_tables *tables, bool keep, pr_err *err)
 {
@@ -212,11 +293,13 @@ conv_tables_end(conv_tables *tables, bool keep, pr_err *err)
                                     err);
     conv_names_release(&tables->names);
     conv_function_sums_release(&tables->function_sums);
-    if (sqlite3_get_autocommit(tables->database))
-        return rc; /* nothing was begun, or SQLite has rolled it back */
     if (rc == PR_OK)
-        rc = execute(tables->database, keep ? "COMMIT" : "ROLLBACK", err);
-    if (keep && rc != PR_OK) /* such as a full disk: the journal undoes it */
-        execute(tables->database, "ROLLBACK", NULL);
+        rc = end_transaction(tables->database, keep, err);
+    else
+        end_transaction(tables->database, false, NULL);
+    if (keep && rc == PR_OK && tables->pages)
+        rc = conv_pages_finish(tables->pages, err);
+    conv_pages_free(tables->pages);
+    tables->pages = NULL;
     return rc;
 }

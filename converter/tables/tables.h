@@ -10,11 +10,16 @@
 
 #include "converter/tables/function_sums.h"
 #include "converter/tables/names.h"
+#include "converter/tables/pages.h"
 
 struct sqlite3;
 
+/* The tables with a row for each node or run. */
+typedef enum conv_large { CONV_NODE, CONV_RUN, CONV_NODE_SELF } conv_large;
+
 typedef struct conv_tables {
     struct sqlite3 *database;
+    conv_pages *pages; /* of the large tables; NULL: they get rows */
     conv_names names;
     conv_function_sums function_sums;
     /* the greatest ids in use */
@@ -28,6 +33,16 @@ typedef struct conv_tables {
  * schema is newer, or older, than this one. */
 pr_code conv_tables_begin(struct sqlite3 *database, conv_tables *ret,
                           pr_err *err);
+
+/* After conv_tables_begin() has made the tables in a file that no other
+ * program uses, without journal and in locking mode normal: large tables are
+ * written as pages.  The rows that are added are all there at the end or, if
+ * it fails, in part. */
+pr_code conv_tables_use_pages(conv_tables *tables, pr_err *err);
+
+/* Add rows to a large table, their ids ascending. */
+pr_code conv_tables_fill(conv_tables *tables, conv_large table,
+                         conv_rows_next next, void *context, pr_err *err);
 
 /* Add the profile of a finished model that came from `source`.  *ret_added
  * becomes false, and nothing is done, if the database has this very profile.

@@ -15,13 +15,26 @@
 
 /* ---- samples by stack, thread and status ---- */
 
-/* Those of one stack are a chain, the latest thread first. */
+/* Those of one stack are a chain, the latest thread first.  There are as many
+ * as stacks, so they are packed. */
 typedef struct self_total {
-    uint64_t n, weight_us;
+    uint64_t n_status; /* samples << 8 | status */
+    uint64_t weight_us;
     uint32_t thread;
     uint32_t next; /* place + 1 in the chain, 0 at its end */
-    uint8_t status;
 } self_total;
+
+static uint64_t
+samples_of(const self_total *item)
+{
+    return item->n_status >> 8;
+}
+
+static uint8_t
+status_of(const self_total *item)
+{
+    return (uint8_t)item->n_status;
+}
 
 typedef struct selves {
     uint32_t *head; /* [position] place + 1 of the chain's begin */
@@ -37,17 +50,17 @@ add_self(selves *s, uint32_t position, uint32_t thread,
         self_total *item = &s->item[at - 1];
         if (item->thread != thread)
             break;
-        if (item->status != run->status)
+        if (status_of(item) != run->status)
             continue;
-        item->n += run->n;
+        item->n_status += run->n << 8;
         item->weight_us += run->weight_us;
         return true;
     }
     if (s->n >= UINT32_MAX - 1 ||
         !pr_grow(&s->item, &s->cap, s->n + 1, sizeof *s->item))
         return false;
-    s->item[s->n++] = (self_total){run->n, run->weight_us, thread,
-                                   s->head[position], run->status};
+    s->item[s->n++] = (self_total){run->n << 8 | run->status, run->weight_us,
+                                   thread, s->head[position]};
     s->head[position] = (uint32_t)s->n;
     return true;
 }
@@ -91,8 +104,8 @@ next_self(void *context, int64_t *row)
     row[0] = ++w->e->tables->node_self;
     row[1] = position ? w->e->node0 + (int64_t)position : 0;
     row[2] = w->e->thread0 + (int64_t)item->thread;
-    row[3] = item->status;
-    row[4] = conv_row_limit(item->n);
+    row[3] = status_of(item);
+    row[4] = conv_row_limit(samples_of(item));
     row[5] = conv_row_limit(item->weight_us);
     return true;
 }
@@ -110,8 +123,9 @@ typedef struct step {
     uint32_t position, function, edge;
 } step;
 
-typedef struct totals {
+struct conv_entry_totals {
     const conv_entry *e;
+    selves selves;
     conv_tree tree;
     conv_sums *function; /* [function of the model] */
     pr_set edges;        /* edge_key */
@@ -119,7 +133,8 @@ typedef struct totals {
     size_t cap_edge;
     step *path;
     size_t depth, cap_path;
-} totals;
+};
+typedef struct conv_entry_totals totals;
 
 /* Ran: held the GIL or was on a CPU. */
 static conv_amount
@@ -128,9 +143,9 @@ self_of(const selves *s, uint32_t position)
     conv_amount sum = {0};
     for (uint32_t at = s->head[position]; at; at = s->item[at - 1].next) {
         const self_total *item = &s->item[at - 1];
-        bool ran = item->status & (PR_HAS_GIL | PR_ON_CPU);
-        conv_amount_add(&sum, &(conv_amount){item->n, item->weight_us,
-                                             ran ? item->n : 0,
+        uint64_t n = samples_of(item);
+        bool ran = status_of(item) & (PR_HAS_GIL | PR_ON_CPU);
+        conv_amount_add(&sum, &(conv_amount){n, item->weight_us, ran ? n : 0,
                                              ran ? item->weight_us : 0});
     }
     return sum;
@@ -192,7 +207,7 @@ choose_tree(totals *t, const selves *s, pr_err *err)
         return pr_no_memory(err);
     for (uint32_t p = (uint32_t)index->n; p-- > 0;) {
         for (uint32_t at = s->head[p]; at; at = s->item[at - 1].next)
-            below[p] += s->item[at - 1].n;
+            below[p] += samples_of(&s->item[at - 1]);
         if (p)
             below[index->parent[p]] += below[p];
     }
@@ -327,32 +342,48 @@ put_edges(const totals *t, pr_err *err)
 }
 
 pr_code
-conv_entry_put_totals(conv_entry *e, pr_err *err)
+conv_entry_add_up(const conv_entry *e, conv_entry_totals **ret, pr_err *err)
 {
-    selves s = {0};
-    totals t = {.e = e, .edges.size = sizeof(edge_key)};
-    pr_code rc = collect_selves(e, &s, err);
+    totals *t = calloc(1, sizeof *t);
+    if (!t)
+        return pr_no_memory(err);
+    *t = (totals){.e = e, .edges.size = sizeof(edge_key)};
+    pr_code rc = collect_selves(e, &t->selves, err);
     if (rc == PR_OK)
-        rc = choose_tree(&t, &s, err);
+        rc = choose_tree(t, &t->selves, err);
     if (rc == PR_OK)
-        rc = add_up(&t, &s, err);
-    if (rc == PR_OK) {
-        self_walk w = {.e = e, .s = &s};
-        rc = conv_rows_insert(e->tables->database, "node_self", 6, next_self,
-                              &w, err);
-    }
+        rc = add_up(t, &t->selves, err);
     if (rc == PR_OK)
-        rc = put_functions(&t, err);
-    if (rc == PR_OK)
-        rc = put_edges(&t, err);
-    if (rc == PR_OK)
-        rc = conv_tree_put(e, &t.tree, err);
-    conv_tree_release(&t.tree);
-    free(s.head);
-    free(s.item);
-    free(t.function);
-    free(t.edge);
-    free(t.path);
-    pr_set_release(&t.edges);
+        *ret = t;
+    else
+        conv_entry_free_totals(t);
     return rc;
+}
+
+pr_code
+conv_entry_put_totals(conv_entry *e, const conv_entry_totals *t, pr_err *err)
+{
+    self_walk w = {.e = e, .s = &t->selves};
+    pr_code rc =
+        conv_tables_fill(e->tables, CONV_NODE_SELF, next_self, &w, err);
+    if (rc == PR_OK)
+        rc = put_functions(t, err);
+    if (rc == PR_OK)
+        rc = put_edges(t, err);
+    return rc == PR_OK ? conv_tree_put(e, &t->tree, err) : rc;
+}
+
+void
+conv_entry_free_totals(conv_entry_totals *t)
+{
+    if (!t)
+        return;
+    conv_tree_release(&t->tree);
+    free(t->selves.head);
+    free(t->selves.item);
+    free(t->function);
+    free(t->edge);
+    free(t->path);
+    pr_set_release(&t->edges);
+    free(t);
 }

@@ -13,7 +13,7 @@
 /* No other program sees the file before it is whole: no journal, no waiting
  * for the disk. */
 static const char pragmas[] = "PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;"
-                              "PRAGMA locking_mode=EXCLUSIVE;";
+                              "PRAGMA locking_mode=NORMAL;";
 
 enum { PATIENCE_MS = 60000 }; /* for another writer of the same database */
 
@@ -40,15 +40,26 @@ open_database(const conv_job *job, sqlite3 **ret)
 }
 
 static pr_code
+begin_tables(const conv_job *job, session *s, pr_err *err)
+{
+    pr_code rc = conv_tables_begin(s->database, &s->tables, err);
+    if (rc != PR_OK || job->into || job->memory)
+        return rc;
+    rc = conv_tables_use_pages(&s->tables, err);
+    if (rc != PR_OK)
+        conv_tables_end(&s->tables, false, NULL);
+    return rc;
+}
+
+static pr_code
 begin_sqlite(conv_job *job, pr_err *err)
 {
     session *s = calloc(1, sizeof *s);
     if (!s)
         return pr_no_memory(err);
     int rc = open_database(job, &s->database);
-    pr_code code = rc == SQLITE_OK
-                       ? conv_tables_begin(s->database, &s->tables, err)
-                       : conv_sqlite_fail(s->database, err);
+    pr_code code = rc == SQLITE_OK ? begin_tables(job, s, err)
+                                   : conv_sqlite_fail(s->database, err);
     if (code == PR_OK) {
         job->state = s;
     } else {
