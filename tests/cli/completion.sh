@@ -2,12 +2,8 @@
 # Completion knows options and their values, targets, running Pythons, verbs and
 # the functions of a profile; no name of a function is expanded by a shell.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 export PATH="$BIN:$PATH"
 "$PYTHON" "$SRC/spec/completion/completion.py" made
 result $? "completion is made from the documentation"

@@ -2,12 +2,8 @@
 # The demo records, converts into five targets and asks; each command that it
 # prints can be run again.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 mkdir build
 cp "$BIN/pyrec" "$BIN/pyconv" "$BIN/pyquery" build/
 sh "$SRC/tests/demo/demo.sh" build >printed 2>&1

@@ -2,12 +2,8 @@
 # The files of `make install` work from where they lie, and `make uninstall`
 # removes all of them.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 make() {
     command make --no-print-directory -C "$SRC" B="$BIN" PREFIX=/usr \
         DESTDIR="$PWD/root" "$@"

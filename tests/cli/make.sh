@@ -2,12 +2,8 @@
 # The Makefile's own promises: the last line of a run of tests is their count,
 # failing or not; `make dist` packs a clone's commit and nothing else.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 
 # A copy of the Makefile beside tests that are not the project's.
 mkdir -p tree/tests/setup tree/include/pyrec

@@ -1,13 +1,8 @@
 #!/bin/sh
 # --into: a database grows by the profiles that it lacks, or stays as it is.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    cat told error
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 PATH=$BIN:$PATH
 vectors=$SRC/spec/vectors
 a=$vectors/good-processes.bin

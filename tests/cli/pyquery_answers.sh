@@ -2,12 +2,8 @@
 # What pyquery prints and how it ends, over a database whose every number is
 # written below.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 
 # database FILE: the tables of schema.h with ten samples in them.
 database() {

@@ -6,26 +6,17 @@
 
 import json
 import os
-import random
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../interop"))
 
-import harness  # noqa: E402
 import made_runs  # noqa: E402
+from made_runs import ask  # noqa: E402
 
-PYQUERY = os.path.join(harness.BIN, "pyquery")
 COUNTS = {"load": 900, "parse": 700, "price": 500, "pack": 400, "sort": 300,
           "send": 250, "log": 200, "Cart.total": 150}
 FINE, USAGE, NAME, REGRESSION, INCOMPARABLE = 0, 2, 4, 5, 6
-
-
-def ask(*arguments):
-    return subprocess.run([PYQUERY, *arguments], capture_output=True,
-                          text=True, check=False)
 
 
 def make_side(rnd, folder, runs=6, **slower):
@@ -227,25 +218,17 @@ def check_usage(results):
                   done.stdout)
 
 
-def main():
-    seed = sys.argv[1] if len(sys.argv) > 1 else "1"
-    print(f"# seed {seed}")
-    rnd = random.Random(seed)
-    results = harness.Results()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        make_side(rnd, "old")
-        make_side(rnd, "same")
-        make_side(rnd, "slow", pack=1.4)
-        check_default(results)
-        check_rules(results)
-        check_wrong_rules(results)
-        check_incomparable(results)
-        check_reports(results)
-        check_stages(results, rnd)
-        check_usage(results)
-    results.exit()
+def check_everything(results, rnd):
+    make_side(rnd, "old")
+    make_side(rnd, "same")
+    make_side(rnd, "slow", pack=1.4)
+    check_default(results)
+    check_rules(results)
+    check_wrong_rules(results)
+    check_incomparable(results)
+    check_reports(results)
+    check_stages(results, rnd)
+    check_usage(results)
 
 
-if __name__ == "__main__":
-    main()
+made_runs.run(check_everything)

@@ -4,36 +4,20 @@
     pyquery_history.py [SEED]
 """
 
-import csv
-import io
 import os
 import random
-import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../interop"))
 
-import harness  # noqa: E402
 import made_runs  # noqa: E402
+from made_runs import ask, check_refused, rows  # noqa: E402
 
-PYQUERY = os.path.join(harness.BIN, "pyquery")
 COUNTS = {"load": 450, "parse": 350, "price": 250, "pack": 200, "sort": 150,
           "send": 120}
 BUILDS, STEP = 24, 14
-
-
-def ask(*arguments):
-    return subprocess.run([PYQUERY, *arguments], capture_output=True,
-                          text=True, check=False)
-
-
-def rows(*arguments):
-    done = ask(*arguments)
-    assert done.returncode == 0, done.stderr
-    return list(csv.DictReader(io.StringIO(done.stdout)))
 
 
 def make(rnd):
@@ -134,26 +118,16 @@ def check_failures(results):
             ("a part that is not a build", "history per thread", 2, "label"),
             ("an empty name", "history self()", 2, "name"),
             ("explain", "explain history", 2, "explain")):
-        done = ask("runs", question)
-        results.check(f"refused: {title}", done.returncode == status and
-                      word in done.stderr and not done.stdout,
-                      f"{done.returncode} {done.stderr}")
+        check_refused(results, title, ["runs", question], status, word)
 
 
-def main():
-    seed = sys.argv[1] if len(sys.argv) > 1 else "1"
-    print(f"# seed {seed}")
-    results = harness.Results()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        make(random.Random(seed))
-        check_all(results)
-        check_one(results)
-        check_chart(results)
-        check_newest(results)
-        check_failures(results)
-    results.exit()
+def check_everything(results, rnd):
+    make(rnd)
+    check_all(results)
+    check_one(results)
+    check_chart(results)
+    check_newest(results)
+    check_failures(results)
 
 
-if __name__ == "__main__":
-    main()
+made_runs.run(check_everything)

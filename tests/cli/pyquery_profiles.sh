@@ -2,13 +2,8 @@
 # A profile file in place of a database: pyquery answers from each vector of the
 # format, from a cut or damaged one as far as it can be read, and says so.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    cat told error
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 PATH=$BIN:$PATH
 vectors=$SRC/spec/vectors
 

@@ -9,12 +9,8 @@ ln -s "$SRC/tests" tests
 awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$SRC/README.md" |
     grep -v '^make\b' | grep '[^ ]' >commands
 
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 [ "$(wc -l <commands)" -ge 10 ]
 result $? "README.md has commands"
 [ "$(wc -l <"$SRC/README.md")" -le 200 ]

@@ -1,13 +1,8 @@
 #!/bin/sh
 # The unit and the container of a recorder on a schedule say what pyrec takes.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    cat told error
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 PATH=$BIN:$PATH
 : >told
 

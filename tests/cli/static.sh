@@ -2,12 +2,8 @@
 # `make static` makes one file that needs nothing: it records a program of this
 # machine from within a root that holds no other file.
 set -u
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 make --no-print-directory -C "$SRC" B="$BIN" static
 result $? "make static links"
 mkdir root

@@ -10,6 +10,8 @@
  * an sd between runs of .04 to .08, in the order of recording; and series of 80
  * values drawn from it with a step.
  */
+#include "draws.h"
+
 #include <pyrec/compare.h>
 
 #include <math.h>
@@ -19,24 +21,6 @@
 #include <time.h>
 
 enum { MOST = 200 };
-
-static uint64_t state;
-
-static double
-uniform(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double
-normal(void)
-{
-    double radius = sqrt(-2 * log(uniform()));
-    return radius * cos(6.28318530717958648 * uniform());
-}
 
 static conv_point point[MOST];
 static double alpha = CONV_HISTORY_ALPHA;

@@ -12,6 +12,8 @@
  * Each comparison draws its runs at random without putting them back, as if
  * both sides had been recorded in turn.
  */
+#include "draws.h"
+
 #include <pyrec/compare.h>
 
 #include <math.h>
@@ -27,24 +29,6 @@ typedef struct program {
     conv_measure *whole, *function; /* [run], [function][run] */
     double sd, common, two_modes;   /* of a model; sd < 0: recorded */
 } program;
-
-static uint64_t state;
-
-static double
-uniform(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double
-normal(void)
-{
-    double radius = sqrt(-2 * log(uniform()));
-    return radius * cos(6.28318530717958648 * uniform());
-}
 
 /* Poisson; by the normal distribution where the mean is large. */
 static double

@@ -1,10 +1,18 @@
-"""Runs of a made program, with an exact number of samples of each function."""
+"""Runs of a made program, with an exact number of samples of each function, and
+questions about them."""
 
+import csv
+import io
+import os
 import random
+import subprocess
+import sys
+import tempfile
 
 import harness
 import profiles
 
+PYQUERY = os.path.join(harness.BIN, "pyquery")
 INTERVAL = 1000  # us; also what each sample stands for
 WALL = 1700000000000000
 
@@ -47,3 +55,35 @@ def noisy(rnd, counts, common=0.1, own=0.02, **slower):
     return {name: round(n * factor * rnd.lognormvariate(0, own)
                         * slower.get(name, 1))
             for name, n in counts.items()}
+
+
+def ask(*arguments):
+    return subprocess.run([PYQUERY, *arguments], capture_output=True,
+                          text=True, check=False)
+
+
+def rows(*arguments):
+    """The rows of an answer as csv, each {column: text}."""
+    done = ask(*arguments)
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+def check_refused(results, title, arguments, status, word):
+    """The question ends with this status and this word, without an answer."""
+    done = ask(*arguments)
+    results.check(f"refused: {title}", done.returncode == status and
+                  word in done.stderr and not done.stdout,
+                  f"{done.returncode} {done.stderr}")
+
+
+def run(check_all):
+    """check_all(results, rnd) in a folder of its own, by the seed of the
+    command line."""
+    seed = sys.argv[1] if len(sys.argv) > 1 else "1"
+    print(f"# seed {seed}")
+    results = harness.Results()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        check_all(results, random.Random(seed))
+    results.exit()

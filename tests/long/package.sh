@@ -4,12 +4,8 @@
 set -u
 # shellcheck source=tests/setup/root.sh
 . "$SRC/tests/setup/root.sh"
-status=0
-result() {
-    [ "$1" -eq 0 ] && echo "ok $2" && return
-    echo "not ok $2"
-    status=1
-}
+# shellcheck source=tests/setup/results.sh
+. "$SRC/tests/setup/results.sh"
 can_make_roots || {
     echo "ok Debian packages # SKIP they need root and mmdebstrap"
     exit 0

@@ -575,4 +575,13 @@ static const uint64_t table_3_15t[] = {UINT64_C(0x7970677562656478),
                                        4,
                                        512};
 
+/* Set-up of a test: begin_3_15(), begin_3_13() give it the world that `make`
+ * makes of the version's first words. */
+#define BEGIN(version, make)                                    \
+    static int begin_##version(void **state)                    \
+    {                                                           \
+        *state = make(table_##version, sizeof table_##version); \
+        return 0;                                               \
+    }
+
 #endif

@@ -21,19 +21,8 @@ attached(const uint64_t *table, size_t size)
     return f;
 }
 
-static int
-begin_3_15(void **state)
-{
-    *state = attached(table_3_15, sizeof table_3_15);
-    return 0;
-}
-
-static int
-begin_3_13(void **state)
-{
-    *state = attached(table_3_13, sizeof table_3_13);
-    return 0;
-}
+BEGIN(3_15, attached)
+BEGIN(3_13, attached)
 
 static int
 end(void **state)

@@ -6,25 +6,17 @@
 
 enum { MAIN, OTHER };
 
-static int
-begin_3_15(void **state)
+static fake_target *
+with_two_threads(const uint64_t *table, size_t size)
 {
-    fake_target *f = fake_target_new(table_3_15, sizeof table_3_15);
+    fake_target *f = fake_target_new(table, size);
     fake_add_thread(f, fake_own_tid());
     fake_add_thread(f, 1); /* no thread of this process */
-    *state = f;
-    return 0;
+    return f;
 }
 
-static int
-begin_3_13(void **state)
-{
-    fake_target *f = fake_target_new(table_3_13, sizeof table_3_13);
-    fake_add_thread(f, fake_own_tid());
-    fake_add_thread(f, 1);
-    *state = f;
-    return 0;
-}
+BEGIN(3_15, with_two_threads)
+BEGIN(3_13, with_two_threads)
 
 static int
 end(void **state)

@@ -84,19 +84,8 @@ world_of(const uint64_t *table, size_t size)
     return &w;
 }
 
-static int
-begin_3_15(void **state)
-{
-    *state = world_of(table_3_15, sizeof table_3_15);
-    return 0;
-}
-
-static int
-begin_3_13(void **state)
-{
-    *state = world_of(table_3_13, sizeof table_3_13);
-    return 0;
-}
+BEGIN(3_15, world_of)
+BEGIN(3_13, world_of)
 
 static int
 end(void **state)
