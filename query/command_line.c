@@ -130,6 +130,7 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
         ALL,
         NO_PAGER,
         FOLLOW,
+        TITLE,
         RECORDER,
         MEMORY
     };
@@ -151,6 +152,7 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
         {"summary", required_argument, NULL, SUMMARY},
         {"benchmark", required_argument, NULL, BENCHMARK},
         {"more", required_argument, NULL, MORE},
+        {"title", required_argument, NULL, TITLE},
         {"end-recorder", required_argument, NULL, RECORDER},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
@@ -187,6 +189,9 @@ parse_options(int argc, char **argv, q_command *c, pr_err *err)
             break;
         case FOLLOW:
             c->follow = true;
+            break;
+        case TITLE:
+            c->title = optarg;
             break;
         case RECORDER:
             c->recorder = strtol(optarg, NULL, 10);

@@ -12,13 +12,14 @@ typedef struct q_command {
     q_format format;
     const char *sql;
     const char *const *path;
-    size_t n_paths; /* 0: the query asks for help alone */
-    char *query;    /* NULL: none was given */
-    bool all;       /* summary with what the recorder noted */
-    bool follow;    /* a live view of a recording that is being made */
-    bool talk;      /* questions typed one after the other */
-    long recorder;  /* process to be ended with the view; 0: none */
-    bool keep;      /* and its file is not removed */
+    size_t n_paths;    /* 0: the query asks for help alone */
+    char *query;       /* NULL: none was given */
+    bool all;          /* summary with what the recorder noted */
+    bool follow;       /* a live view of a recording that is being made */
+    const char *title; /* of the view; NULL: the file */
+    bool talk;         /* questions typed one after the other */
+    long recorder;     /* process to be ended with the view; 0: none */
+    bool keep;         /* and its file is not removed */
     bool no_pager;
     uint64_t memory; /* to read profiles; 0: the default */
     bool is_series;  /* the query is the history of one function */

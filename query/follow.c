@@ -86,11 +86,11 @@ answer(void *context, const char *query, size_t width, char **ret, pr_err *err)
 }
 
 pr_code
-q_follow(const char *path, const char *query, pr_err *err)
+q_follow(const char *path, const char *title, const char *query, pr_err *err)
 {
     follower f = {.path = path, .size = -1};
     const q_live_source source = {&f, renew, answer};
-    pr_code rc = q_live_run(&source, path, query, err);
+    pr_code rc = q_live_run(&source, title, query, err);
     q_close(f.database);
     return rc;
 }

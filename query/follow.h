@@ -6,7 +6,9 @@
 
 #include <pyrec/query.h>
 
-/* Until the user quits.  `query` NULL: the functions that ran most. */
-pr_code q_follow(const char *path, const char *query, pr_err *err);
+/* Until the user quits.  `title` is over the view.  `query` NULL: the functions
+ * that ran most. */
+pr_code q_follow(const char *path, const char *title, const char *query,
+                 pr_err *err);
 
 #endif

@@ -17,6 +17,7 @@ typedef struct facts {
         char *what, *value; /* value NULL: not known */
     } fact[MAX_FACTS];
     size_t n;
+    bool has_times; /* else each sample counts as an interval */
 } facts;
 
 static char *
@@ -40,11 +41,29 @@ shown_text(const q_value *v)
     return NULL;
 }
 
+/* Does the interval of an imported file stand for its times? */
+static pr_code
+read_times(q_database *database, bool *ret, pr_err *err)
+{
+    static const char sql[] = "SELECT 1 FROM meta WHERE key ="
+                              " 'import.interval' AND value = 'assumed'";
+    q_result *result;
+    pr_code rc = q_run_sql(database, sql, &result, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = q_result_next(result, err);
+    *ret = rc == PR_END;
+    q_result_free(result);
+    return rc == PR_END ? PR_OK : rc;
+}
+
 static pr_code
 read_facts(q_database *database, facts *f, pr_err *err)
 {
     q_result *result;
-    pr_code rc = q_run(database, "summary", &result, err);
+    pr_code rc = read_times(database, &f->has_times, err);
+    if (rc == PR_OK)
+        rc = q_run(database, "summary", &result, err);
     if (rc != PR_OK)
         return rc;
     while ((rc = q_result_next(result, err)) == PR_OK && f->n < MAX_FACTS) {
@@ -126,14 +145,15 @@ write_recorded(const facts *f, FILE *out)
                  {"mode", "mode"}};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const char *value = fact_of(f, shown[i].what);
-        if (value && value[0])
+        if (value && value[0] && strcmp(value, "unknown"))
             fprintf(out, "%-9s %s\n", shown[i].title, value);
     }
     fprintf(out, "%-9s ", "recorded");
     write_count(f, "samples", "sample", out);
     fputs(" of ", out);
     write_count(f, "threads", "thread", out);
-    fprintf(out, " in %s s", count_of(f, "duration_s"));
+    if (f->has_times)
+        fprintf(out, " in %s s", count_of(f, "duration_s"));
     write_parts(f, out);
     putc('\n', out);
 }
@@ -155,9 +175,15 @@ write_trust(const facts *f, FILE *out)
         fprintf(out, "%.1f %% were lost, ",
                 all + lost > 0 ? 100 * lost / (all + lost) : 0);
     if (!known && !fact_of(f, "lost"))
-        fputs("the file does not say how its samples were taken; ", out);
+        fputs("the file does not say how its samples were taken", out);
+    if (!f->has_times) {
+        fputs(", nor when\n\n", out);
+        return;
+    }
     double seconds = number_of(f, "seconds");
     double unobserved = number_of(f, "unobserved_s");
+    if (!known && !fact_of(f, "lost"))
+        fputs("; ", out);
     fprintf(out, "%.1f %% of the time was not observed\n\n",
             seconds + unobserved > 0 ? 100 * unobserved / (seconds + unobserved)
                                      : 0);
@@ -195,7 +221,10 @@ write_questions(q_database *database, const facts *f, FILE *out)
         fprintf(out, "  callers of %s\n", name);
     fputs(number_of(f, "threads") > 1 ? "  threads\n" : "  tree above 5%\n",
           out);
-    fputs(number_of(f, "profiles") > 1 ? "  profiles\n" : "  timeline\n", out);
+    fputs(number_of(f, "profiles") > 1 ? "  profiles\n"
+          : f->has_times               ? "  timeline\n"
+                                       : "  stacks 5\n",
+          out);
     free(name);
 }
 

@@ -205,7 +205,8 @@ static int
 run_follow(const q_command *c)
 {
     pr_err err = PR_ERR_INIT;
-    pr_code rc = q_follow(c->path[0], c->query, &err);
+    pr_code rc =
+        q_follow(c->path[0], c->title ? c->title : c->path[0], c->query, &err);
     pr_code ended = end_recorder(c, &err);
     rc = rc == PR_OK ? ended : rc;
     if (rc != PR_OK)

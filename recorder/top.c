@@ -3,6 +3,8 @@
  */
 #include "recorder/top.h"
 
+#include "recorder/linux/procfs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -62,11 +64,13 @@ be_silent(rec_options *o)
 static pr_code
 show(const rec_options *o, pid_t recorder, bool keep, pr_err *err)
 {
-    char number[48];
+    char number[48], name[64], title[128];
     snprintf(number, sizeof number, "%ld%s", (long)recorder,
              keep ? ",keep" : "");
-    const char *argv[] = {"pyquery",        "--follow", o->output,
-                          "--end-recorder", number,     NULL};
+    rec_procfs_name(o->pid, name, sizeof name);
+    snprintf(title, sizeof title, "%s (process %ld)", name, (long)o->pid);
+    const char *argv[] = {"pyquery", "--follow",       o->output, "--title",
+                          title,     "--end-recorder", number,    NULL};
     become_pyquery((char *const *)(uintptr_t)argv);
     PR_FAIL_SYS(err, PR_IO, errno, "cannot start pyquery");
     pr_err_hint(err, "install it beside pyrec, or record with -o FILE");

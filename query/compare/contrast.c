@@ -194,6 +194,8 @@ describe_scale(const conv_comparison *h, conv_scale asked, pr_buffer *to)
                            " that all share\n");
     else
         pr_buffer_puts(to, "pyquery compares seconds as they are\n");
+    if (!(h->base_us > 0 && h->new_us > 0))
+        return; /* a side without samples has no factor */
     pr_buffer_printf(to, "%s: x%.3f",
                      h->scale != asked ? "all seconds" : "all functions",
                      h->factor);

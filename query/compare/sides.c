@@ -40,6 +40,8 @@ typedef struct gatherer {
     const q_query *query; /* ... and its question */
     size_t first_run;     /* of the side that is read now */
     bool reads_base;
+    bool
+        may_lack_name; /* a name that this side does not know chooses nothing */
     pr_strings *paths; /* that take_path() fills */
     places profile, function;
 } gatherer;
@@ -381,9 +383,17 @@ static pr_code
 read_amounts(gatherer *g, pr_err *err)
 {
     q_plan plan;
-    pr_code rc = q_plan_make(g->database, g->query, &plan, err);
-    if (rc != PR_OK)
+    pr_err why = PR_ERR_INIT;
+    pr_code rc = q_plan_make(g->database, g->query, &plan, &why);
+    if (rc == PR_NAME && g->may_lack_name) {
+        g->may_lack_name = false; /* the other side must know it */
+        return PR_OK;
+    }
+    if (rc != PR_OK) {
+        if (err)
+            *err = why;
         return rc;
+    }
     rc = plan.shape == Q_SHAPE_READY ? read_stored(g, err)
                                      : read_folded(g, &plan, err);
     q_plan_release(&plan);
@@ -590,7 +600,7 @@ pr_code
 q_sides_read(q_database *base, q_database *now, const q_query *query,
              q_sides *ret, pr_err *err)
 {
-    gatherer g = {.database = base, .reads_base = true};
+    gatherer g = {.database = base, .reads_base = true, .may_lack_name = true};
     q_query base_side = side_query(query), new_side = new_query(query);
     pr_code rc = find_roots(&g, base, now, err);
     g.database = base;

@@ -340,18 +340,28 @@ q_answer_hottest(q_database *database, const char *table, int64_t width_us,
     sqlite3_str_appendf(
         sql,
         "SELECT part.split * %lld / 1e6 AS time_s, part.self_n AS samples,"
-        " %s AS ran_pct, best.%s_us / 1e6 AS function_s, qualname AS function,"
-        " first_line AS line, path AS file FROM %s AS part LEFT JOIN"
-        " (SELECT *, row_number() OVER (PARTITION BY split"
-        " ORDER BY %s_n DESC, self_n DESC, a) AS place_in_part FROM %s"
-        " JOIN function ON function.id = a WHERE b <> %d AND self_n > 0 AND"
-        " kind NOT IN ('native', 'task')) AS best ON best.split = part.split"
-        " AND place_in_part = 1 LEFT JOIN file ON file.id = file_id"
-        " WHERE part.b = %d ORDER BY part.%s_n DESC, part.split",
+        " %s AS ran_pct, " PERCENT(
+            "best.%s_n",
+            "part.self_n") " AS"
+                           " function_pct, best.%s_us / 1e6 AS function_s, "
+                           "qualname AS function,"
+                           " first_line AS line, path AS file FROM %s AS part "
+                           "LEFT JOIN"
+                           " (SELECT *, row_number() OVER (PARTITION BY split"
+                           " ORDER BY %s_n DESC, self_n DESC, a) AS "
+                           "place_in_part FROM %s"
+                           " JOIN function ON function.id = a WHERE b <> %d "
+                           "AND self_n > 0 AND"
+                           " kind NOT IN ('native', 'task')) AS best ON "
+                           "best.split = part.split"
+                           " AND place_in_part = 1 LEFT JOIN file ON file.id = "
+                           "file_id"
+                           " WHERE part.b = %d ORDER BY part.%s_n DESC, "
+                           "part.split",
         width_us,
         database->knows_ran ? PERCENT("part.self_ran_n", "part.self_n")
                             : "NULL",
-        by, table, by, table, Q_PART, Q_PART, by);
+        by, by, table, by, table, Q_PART, Q_PART, by);
     return q_finish_text(sql, ret, err);
 }
 

@@ -240,6 +240,33 @@ plan_ready_top(q_database *database, const q_query *query, q_plan *plan,
     return rc;
 }
 
+/* Units that a profile has only if they were recorded. */
+static const struct recorded {
+    q_unit unit;
+    const char *some, *note;
+} recorded[] = {
+    {Q_OPCODE, "SELECT EXISTS (SELECT 1 FROM frame WHERE opcode IS NOT NULL)",
+     "no opcodes were recorded: 'pyrec --opcodes' records them"},
+    {Q_TASK, "SELECT EXISTS (SELECT 1 FROM function WHERE kind = 'task')",
+     "no tasks were recorded: 'pyrec --async all' records them"},
+};
+
+/* Why an answer by this unit has no rows. */
+static pr_code
+note_unrecorded(q_database *database, q_unit unit, const char **ret,
+                pr_err *err)
+{
+    pr_code rc = PR_OK;
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
+        int64_t some = 1;
+        if (recorded[i].unit == unit)
+            rc = q_database_integer(database, recorded[i].some, &some, err);
+        if (rc == PR_OK && !some)
+            *ret = recorded[i].note;
+    }
+    return rc;
+}
+
 static pr_code
 plan_top(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
 {
@@ -250,6 +277,8 @@ plan_top(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
     if (rc != PR_OK || ready)
         return rc == PR_OK ? plan_ready_top(database, query, plan, err) : rc;
     rc = make_fold(database, query, Q_FOLD_UNITS, plan, err);
+    if (rc == PR_OK)
+        rc = note_unrecorded(database, query->unit, &plan->note, err);
     return rc == PR_OK ? q_answer_units(database, query, plan->table,
                                         &plan->answer, err)
                        : rc;

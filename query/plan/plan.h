@@ -48,9 +48,10 @@ typedef struct q_plan {
     int64_t depth;    /* tree: levels */
     int64_t limit;
     bool is_about_samples;
-    bool of_match; /* Q_AFTER_BEST: of groups that match, by total */
-    char *source;  /* Q_SOURCE: a condition over `function JOIN file` */
-    char *table;   /* temp.answer1, with the columns of Q_ANSWER_COLUMNS */
+    bool of_match;    /* Q_AFTER_BEST: of groups that match, by total */
+    const char *note; /* why the answer is empty; static, NULL: nothing */
+    char *source;     /* Q_SOURCE: a condition over `function JOIN file` */
+    char *table;      /* temp.answer1, with the columns of Q_ANSWER_COLUMNS */
 } q_plan;
 
 /* part_n, part_us: all samples of the row's part. */

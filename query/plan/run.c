@@ -379,7 +379,10 @@ answer(q_database *database, const char *text, q_plan *plan,
                                 : PR_END;
     if (rc == PR_OK)
         q_result_set_basis(result, &basis);
-    else if (rc != PR_END) {
+    rc = rc == PR_END ? PR_OK : rc;
+    if (rc == PR_OK && plan->note)
+        rc = q_result_set_notes(result, plan->note, err);
+    if (rc != PR_OK) {
         q_result_free(result);
         return rc;
     }

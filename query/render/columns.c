@@ -27,6 +27,7 @@ static const struct shown {
     {"pid", "pid", Q_ROLE_COUNT, true, 6},
     {"kind", "kind", Q_ROLE_TEXT, false, 0},
     {"reason", "reason", Q_ROLE_TEXT, false, 0},
+    {"ran_pct", "ran", Q_ROLE_PERCENT, true, 1},
     {"function", "function", Q_ROLE_FUNCTION, false, 0},
     {"build", "build", Q_ROLE_TEXT, false, 0},
     {"n_runs", "runs", Q_ROLE_COUNT, false, 5},
@@ -58,7 +59,6 @@ static const struct shown {
     {"caller", "caller", Q_ROLE_FUNCTION, false, 0},
     {"callee", "callee", Q_ROLE_FUNCTION, false, 0},
     {"self_ran_pct", "ran", Q_ROLE_PERCENT, true, 1},
-    {"ran_pct", "ran", Q_ROLE_PERCENT, true, 1},
     {"self_pct", "self", Q_ROLE_PERCENT, false, 2},
     {"total_pct", "total", Q_ROLE_PERCENT, false, 3},
     {"pct", "share", Q_ROLE_PERCENT, false, 2},
@@ -68,6 +68,7 @@ static const struct shown {
     {"idle_pct", "idle", Q_ROLE_PERCENT, true, 3},
     {"self_s", "self s", Q_ROLE_SECONDS, false, 5},
     {"total_s", "total s", Q_ROLE_SECONDS, false, 5},
+    {"function_pct", "its share", Q_ROLE_PERCENT, false, 3},
     {"function_s", "its s", Q_ROLE_SECONDS, false, 3},
     {"first_s", "from s", Q_ROLE_SECONDS, true, 4},
     {"last_s", "to s", Q_ROLE_SECONDS, true, 6},
@@ -136,6 +137,8 @@ is_spare(const q_result *result, const char *name)
         return has(result, "gil_pct");
     if (strcmp(name, "last_s") == 0 || strcmp(name, "first_s") == 0)
         return has(result, "gil_pct");
+    if (strcmp(name, "example") == 0) /* 'help VERB' shows it */
+        return has(result, "answers_with");
     if (strcmp(name, "class") == 0)
         return has(result, "file") && has(result, "function");
     return false;

@@ -691,10 +691,12 @@ write_left_out(const grid *g, FILE *out)
 
 /* ---- all ---- */
 
+/* Are the rows texts of the program's own, and not names of a profile? */
 static bool
-basis_of_rows(const q_result *result)
+is_text(const q_result *result)
 {
-    return q_result_basis(result)->all_samples >= 0;
+    return q_result_basis(result)->all_samples < 0 ||
+           q_columns_find(result, "what") < q_result_columns(result);
 }
 
 static void
@@ -726,7 +728,7 @@ q_render_table(q_result *result, const q_look *look, FILE *out, pr_err *err)
                         q_columns_find(result, "time_s") < g.n_source;
         measure(&g);
         if (q_result_title(result)[0]) /* SQL is shown as it is */
-            take_room(&g, !basis_of_rows(result));
+            take_room(&g, is_text(result));
         if (timeline)
             write_sparkline(&g, out);
         write_table(&g, timeline, out);

@@ -8,32 +8,21 @@ import csv
 import io
 import json
 import os
-import random
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../interop"))
 
-import harness  # noqa: E402
 import made_runs  # noqa: E402
+from made_runs import PYQUERY, ask, check_refused  # noqa: E402
 
-PYQUERY = os.path.join(harness.BIN, "pyquery")
 COUNTS = {"load": 900, "parse": 700, "price": 500, "pack": 400, "sort": 300,
           "send": 250, "log": 200, "check": 150}
 
 
-def ask(*arguments):
-    return subprocess.run([PYQUERY, *arguments], capture_output=True,
-                          text=True, check=False)
-
-
 def rows(*arguments):
-    done = ask(*arguments)
-    assert done.returncode == 0, done.stderr
-    return {row["function"]: row
-            for row in csv.DictReader(io.StringIO(done.stdout))}
+    return {row["function"]: row for row in made_runs.rows(*arguments)}
 
 
 def near(text, value, within=1e-9):
@@ -93,6 +82,12 @@ def check_conditions(results):
                       done.returncode == 0 and
                       got == [str(base), str(new)],
                       f"{got} {done.stderr}")
+    for new, base, verdict in (("b.bin", "a.bin", "new"),
+                               ("a.bin", "b.bin", "gone")):
+        found = rows(new, f"diff {base} where function = h as csv")
+        results.check(f"diff where a function is {verdict}",
+                      {name: row["verdict"] for name, row in found.items()} ==
+                      {"h": verdict}, found)
     found = rows("b.bin", "diff a.bin where function = f as csv")
     results.check("a function outside the condition has no row",
                   sorted(found) == ["f"], found)
@@ -275,16 +270,15 @@ def check_failures(results):
             ("a pattern of nothing", ["new", "diff gone/*.bin"], 1, "gone"),
             ("a label of nobody", ["new", "diff where label commit = zz"], 4,
              "base"),
+            ("a function of neither side",
+             ["b.bin", "diff a.bin where function = nobody"], 4, "nobody"),
             ("all are the base", ["new", "diff where label commit = b2"], 4,
              "new side"),
             ("a label after 'to'", ["new", "diff old to pid = 3"], 2, "pid"),
             ("a scale", ["new", "diff old scale metres"], 2, "metres"),
             ("explain", ["new", "explain diff old"], 2, "explain"),
             ("stacks", ["new", "diff old as collapsed"], 2, "stacks")):
-        done = ask(*arguments)
-        results.check(f"refused: {title}",
-                      done.returncode == status and word in done.stderr and
-                      not done.stdout, f"{done.returncode} {done.stderr}")
+        check_refused(results, title, arguments, status, word)
     with open("old/0.bin", "rb") as file:
         data = file.read()
     with open("cut.bin", "wb") as file:
@@ -295,27 +289,20 @@ def check_failures(results):
                   done.stdout)
 
 
-def main():
-    seed = sys.argv[1] if len(sys.argv) > 1 else "1"
-    print(f"# seed {seed}")
-    results = harness.Results()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        make_sides(random.Random(seed))
-        check_exact(results)
-        check_conditions(results)
-        check_presence(results)
-        check_found(results)
-        check_json(results)
-        check_head(results)
-        check_scales(results)
-        check_recordings(results)
-        check_roots(results)
-        check_renames(results)
-        check_warnings(results)
-        check_failures(results)
-    results.exit()
+def check_everything(results, rnd):
+    make_sides(rnd)
+    check_exact(results)
+    check_conditions(results)
+    check_presence(results)
+    check_found(results)
+    check_json(results)
+    check_head(results)
+    check_scales(results)
+    check_recordings(results)
+    check_roots(results)
+    check_renames(results)
+    check_warnings(results)
+    check_failures(results)
 
 
-if __name__ == "__main__":
-    main()
+made_runs.run(check_everything)

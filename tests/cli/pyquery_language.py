@@ -125,8 +125,14 @@ def main():
     with open("one.collapsed", "w", encoding="ascii") as file:
         file.write("main;load 1\n")
     done = ask("one.collapsed")
-    result("recorded  1 sample of 1 thread in" in done.stdout,
+    result("recorded  1 sample of 1 thread\n" in done.stdout,
            "one of a kind has no plural", done.stdout)
+    result("timeline" not in done.stdout and " s\n" not in done.stdout.split(
+               "top 5")[0], "a file without times gets none", done.stdout)
+    for unit, option in (("opcodes", "--opcodes"), ("tasks", "--async")):
+        done = ask("one.collapsed", unit)
+        result(option in done.stdout, "%s that were not recorded: the answer"
+               " says how" % unit, done.stdout)
     for question in overview.stdout.split("Ask next:\n")[1].splitlines():
         done = ask(profile, question.strip())
         result(done.returncode == 0, "the question '%s' has an answer" %

@@ -427,7 +427,8 @@ def check_hottest(database, rnd, samples, words, keep, shown):
     if rows is None:
         return why
     got = [(round(r["time_s"] * 1e6) // width, r["samples"],
-            round((r["function_s"] or 0) * 1e6)) for r in rows]
+            round((r["function_s"] or 0) * 1e6), r["function_pct"])
+           for r in rows]
     want = []
     for b in order:
         of = count(buckets[b], lambda s: [x[:2] for x in s.stack if shown(x)])
@@ -436,9 +437,11 @@ def check_hottest(database, rnd, samples, words, keep, shown):
         best = max(best, key=lambda c: (c[2], c[0]), default=[0] * 4)
         times = {c.self[3] for k, c in of.items() if k[1] != TASK_FILE and
                  (c.self[2], c.self[0]) == (best[2], best[0])} or {0}
-        want.append((b, len(buckets[b]), times))
+        want.append((b, len(buckets[b]), times,
+                     100 * best[2] / len(buckets[b])))
     good = len(got) == len(want) and all(
-        g[:2] == w[:2] and g[2] in w[2] for g, w in zip(got, want))
+        g[:2] == w[:2] and g[2] in w[2] and abs((g[3] or 0) - w[3]) < 0.006
+        for g, w in zip(got, want))
     return None if good else "%r, not %r" % (got, want)
 
 

@@ -129,6 +129,7 @@ def pyrec_top_shows_the_process_and_leaves_nothing():
         with Terminal("env", "TMPDIR=temporary", PYREC, "--top", "-p",
                       target.pid) as t:
             t.shows(r"top \d+ by ran: ")
+            t.shows(r"pyquery  \S+ \(process %d\)" % target.pid)
             t.keys("q")
             t.shows("status 0")
     expect(os.listdir("temporary") == [], "%s", os.listdir("temporary"))
