@@ -364,7 +364,7 @@ put_edges(const q_remote_question *question, pr_buffer *sql)
 
 const q_engine q_clickhouse = {
     .scheme = PR_CLICKHOUSE_SCHEME,
-    .tls_scheme = PR_CLICKHOUSE_TLS_SCHEME,
+    .other_scheme = PR_CLICKHOUSE_TLS_SCHEME,
     .open = open_server,
     .close = close_server,
     .ask = ask_server,

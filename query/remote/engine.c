@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const q_engine *const engines[] = {&q_clickhouse};
+static const q_engine *const engines[] = {&q_clickhouse, &q_postgres};
 
 static bool
 has_scheme(const char *address, const char *scheme)
@@ -20,7 +20,7 @@ q_engine_of(const char *address)
 {
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
         if (has_scheme(address, engines[i]->scheme) ||
-            has_scheme(address, engines[i]->tls_scheme))
+            has_scheme(address, engines[i]->other_scheme))
             return engines[i];
     return NULL;
 }

@@ -51,8 +51,8 @@ typedef struct q_remote_question {
 } q_remote_question;
 
 typedef struct q_engine {
-    const char *scheme;     /* "clickhouse": addresses are SCHEME://... */
-    const char *tls_scheme; /* "clickhouses"; NULL: there is none */
+    const char *scheme;       /* "clickhouse": addresses are SCHEME://... */
+    const char *other_scheme; /* "clickhouses", which has TLS; NULL: none */
 
     /* Opens a connection to the address.  Its library is loaded here and not
      * before.  *interrupted, which a signal handler sets, ends a statement with
@@ -102,6 +102,6 @@ typedef struct q_engine {
 const q_engine *q_engine_of(const char *address);
 
 /* One line of engine.c each. */
-extern const q_engine q_clickhouse;
+extern const q_engine q_clickhouse, q_postgres;
 
 #endif

@@ -4,6 +4,7 @@ the tables of spec/fleet.md under their names in SQL."""
 import csv
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -115,6 +116,67 @@ def inner_answers(rows, local):
                  *local),
          rows("SELECT status, sum(n) AS n FROM pyrec.node_self GROUP BY 1"),
          ("status",), ("n",), ())
+
+
+# Of profiles of a day from WALL on: 2025-10-09 08:53:20 UTC.
+QUESTIONS = (
+    "top 100000 by self", "top 7 by total", "top 20", "top 30 by name",
+    "top 1000 by self in m0.py",
+    "top 1000 by self per label service", "top 5 by total per label region",
+    "top 10 by self where label service = service03",
+    "top 10 where label service != service03 and host = host001",
+    "top 10 where host != host001",
+    "top 10 where pid = 1007", "top 10 per label region where pid != 1007",
+    "top 100000 by self where gil", "top 100000 by total where idle",
+    "top 1000 where cpu and label region = region2",
+    "top 100000 by self between 0s and 101ms",
+    "top 100000 by total between 15ms and 1h",
+    "top 100000 by self between 2025-10-09 12:00 and 18:00",
+    "top 9 per label service where gil between 2025-10-09 12:00 and 13:00",
+    "callers 1000 of Handler1.step_04", "callees 1000 of Handler1.step_04",
+    "callers 1000 of Handler1.step_04 where gil",
+    "callees 1000 of Handler2.step_07 per label region",
+    "callers 1000 of Handler1.step_03 between 0s and 55ms",
+    "callees 1000 of step_20 where label region = region1",
+    "top where label service = \"'; DROP TABLE pyrec.profile; --\"",
+    "callers of nonsense", "top per label nonsense", "top 5 where waiting",
+)
+REFUSED = (
+    "summary", "lines 5", "files", "tree", "bottomup", "stacks", "threads",
+    "timeline", "profiles", "losses", "explain top", "top 5 per thread",
+    "top 5 where main", "top 5 where function = main", "top 5 focus main",
+    "top 5 only project", "top 5 where label service like 's*'",
+    "top 5 between 10% and 20%", "top 5 thread MainThread",
+)
+
+
+def said_by(where, *words):
+    """(status, the rows in any order, messages) of pyquery."""
+    done = subprocess.run([PYQUERY, "--csv", where, *words],
+                          capture_output=True, text=True, check=False,
+                          env=dict(os.environ, TZ="UTC"))
+    return done.returncode, sorted(done.stdout.splitlines()), done.stderr
+
+
+def is_line(said):
+    return re.fullmatch(r"pyquery: error: [^\n]+\n(\s[^\n]*\n)*"
+                        r"(pyquery: hint: [^\n]+\n)?", said)
+
+
+def asked(address, local):
+    """pyquery asks the server, and gets what it gets of `local`."""
+    for question in QUESTIONS:
+        here, there = said_by(local, question), said_by(address, question)
+        check("asked: " + question, here[:2] == there[:2], (
+            here[2], there[2], [row for row in here[1] if row not in
+                                there[1]][:5], there[1][:5]))
+    for question in REFUSED:
+        status, rows, said = said_by(address, question)
+        check("refused in a line: " + question, status == 2 and not rows and
+              is_line(said) and "a server" in said, said)
+    status, rows, said = said_by(address, "--sql", "SELECT 1")
+    check("refused in a line: --sql", status == 2 and not rows and
+          is_line(said), said)
 
 
 TABLES = ("profile", "label", "meta", "process", "thread", "file", "function",

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.parse
 
 
 def bin_folder():
@@ -43,6 +44,10 @@ class Server:
         while self.sql("SELECT 1", database="postgres").returncode:
             assert time.monotonic() < end, "the server did not start"
             time.sleep(0.05)
+
+    def address(self, database):
+        return "postgres://test@%s/%s" % (
+            urllib.parse.quote(self.root, safe=""), database)
 
     def psql(self, *arguments, database, **options):
         return subprocess.run(

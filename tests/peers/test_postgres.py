@@ -3,6 +3,7 @@
 import glob
 import os
 import random
+import signal
 import subprocess
 
 import fleet_answers
@@ -68,6 +69,49 @@ def hostile(server, rows):
         "upper(encode(convert_to(%s, 'UTF8'), 'hex'))")
 
 
+def faults_of_addresses(server):
+    for address, name, status, word in (
+            (server.address("postgres"), "a database without the tables", 1,
+             "pyrec"),
+            (server.address("none"), "no such database", 1, "none"),
+            ("postgres://test:secret@localhost/fleet", "a password", 2,
+             "PGPASSWORD"),
+            ("postgres://localhost/fleet?password=secret", "a password", 2,
+             "PGPASSWORD"),
+            ("postgres://localhost/fleet?nonsense=1", "a wrong option", 2,
+             "nonsense"),
+            ("postgres://127.0.0.1:1/fleet", "no server", 1, "127.0.0.1")):
+        done, rows, said = fleet_answers.said_by(address, "top")
+        check("%s is one line" % name, done == status and not rows and
+              fleet_answers.is_line(said) and word in said and
+              "secret" not in said, said)
+
+
+def interrupted(server):
+    """A question that waits for a lock of another session."""
+    other = subprocess.Popen(
+        [server.bin + "/psql", "-X", "-q", "-A", "-t", "-h", server.root, "-U",
+         "test", "-d", "fleet"], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True)
+    other.stdin.write("BEGIN; LOCK TABLE pyrec.function; SELECT 1;\n")
+    other.stdin.flush()
+    other.stdout.readline()
+    question = subprocess.Popen(
+        [fleet_answers.PYQUERY, server.address("fleet"), "top"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    waits = "SELECT count(*) AS n FROM pg_locks WHERE NOT granted"
+    while question.poll() is None and \
+            server.rows(waits, "fleet")[0]["n"] == "0":
+        pass
+    question.send_signal(signal.SIGINT)
+    rows, said = question.communicate()
+    left = server.rows(waits, "fleet")[0]["n"]
+    other.communicate()
+    check("a question is interrupted, on the server as well",
+          question.returncode == 1 and not rows and left == "0" and
+          fleet_answers.is_line(said) and "interrupted" in said, said)
+
+
 def other_version(server):
     server.create("newer")
     server.load("hostile.sql", "newer")
@@ -77,6 +121,9 @@ def other_version(server):
     check("tables of another version are refused", done.returncode != 0 and
           "another version" in done.stderr and
           server.rows(COUNTS, "newer") == before, done.stderr)
+    status, rows, said = fleet_answers.said_by(server.address("newer"), "top")
+    check("and not asked", status == 1 and not rows and "version 2" in said and
+          fleet_answers.is_line(said), said)
 
 
 def schema():
@@ -108,6 +155,11 @@ def main():
             return server.rows(sql, "fleet")
         fleet_answers.answers(rows, files, files)
         fleet_answers.inner_answers(rows, files)
+        subprocess.run([fleet_answers.PYCONV, "-q", "fleet", "-o", "local.db"],
+                       check=True)
+        fleet_answers.asked(server.address("fleet"), "local.db")
+        faults_of_addresses(server)
+        interrupted(server)
         repeated(server, files)
         at_once(server, server.rows(COUNTS, "fleet"))
         hostile(server, rows)
