@@ -13,12 +13,13 @@ can_make_roots() {
     command -v mmdebstrap >/dev/null && [ "$(id -u)" -eq 0 ]
 }
 
-# new_root SUITE ROOT PACKAGE...: the least that apt needs, and the packages.
+# new_root SUITE ROOT PACKAGE...: what Debian requires of every machine, and the
+# packages.
 new_root() {
     _suite=$1
     _root=$2
     shift 2
-    unshare --mount mmdebstrap --mode=root --variant=apt \
+    unshare --mount mmdebstrap --mode=root --variant=minbase \
         --aptopt='Acquire::Check-Valid-Until "false"' --include="$*" \
         "$_suite" "$_root" "$(apt_mirror)" && mkdir "$_root/outside"
 }
