@@ -314,7 +314,7 @@ fuzz: ## libFuzzer on tests/fuzz/fuzz_$(T).c for $(SECS) seconds; needs clang
 	$(Q)$(SUBMAKE) CC=$(FUZZ_CC) CFLAGS='-O1 -g' B=$(FUZZER) \
 	    SAN=fuzzer-no-link,address,undefined $(FUZZER)/libfuzzer/fuzz_$(T)
 	$(FUZZER)/libfuzzer/fuzz_$(T) -max_total_time=$(SECS) -rss_limit_mb=2048 \
-	    -print_final_stats=1 $(FUZZER)/found-$(T) \
+	    -print_final_stats=1 -artifact_prefix=$(FUZZER)/ $(FUZZER)/found-$(T) \
 	    $(wildcard tests/fuzz/corpus/$(T))
 
 .PHONY: lint

@@ -158,11 +158,12 @@ thread_of(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
 
 /* ---- stacks ---- */
 
-/* The end of the array: after the outermost frame. */
+/* The last n places of the array, which end with the outermost frame; NULL:
+ * there is no array, and n is 0. */
 static inline uint32_t *
-stack_end(const pf_track *t)
+stack_last(const pf_track *t, size_t n)
 {
-    return t->stack + t->cap;
+    return t->cap ? t->stack + (t->cap - n) : NULL;
 }
 
 /* More room; the frames stay at its end. */
@@ -173,7 +174,7 @@ grow_stack(pf_decoder *d, pf_track *t, size_t need, pr_err *err)
     pr_code code = pf_budget_grow(d->names->budget, &t->stack, &t->cap, need,
                                   sizeof *t->stack, err);
     if (code == PR_OK && t->depth)
-        memmove(stack_end(t) - t->depth, t->stack + old - t->depth,
+        memmove(stack_last(t, t->depth), t->stack + old - t->depth,
                 t->depth * sizeof *t->stack);
     return code;
 }
@@ -264,7 +265,7 @@ tell_run(pf_decoder *d, uint32_t n, pr_err *err)
                       .keep = t->told,
                       .n_push = t->depth - t->told,
                       .n = n,
-                      .push = stack_end(t) - t->depth,
+                      .push = stack_last(t, t->depth),
                       .time_us = d->time_us + first,
                       .status = d->status + first};
     code = PR_SINK_CALL(d->sink, delta, &delta, err);
@@ -502,7 +503,7 @@ place_for_ids(pf_decoder *d, pf_track *t, pf_record_kind kind, uint32_t keep,
     }
     if (kind != PF_FULL && t->told > keep)
         t->told = keep;
-    *ret = stack_end(t) - need;
+    *ret = stack_last(t, need);
     return PR_OK;
 }
 
@@ -510,7 +511,9 @@ place_for_ids(pf_decoder *d, pf_track *t, pf_record_kind kind, uint32_t keep,
 static void
 settle_whole(pf_track *t, const uint32_t *whole, uint32_t n)
 {
-    uint32_t *end = stack_end(t);
+    uint32_t *end = stack_last(t, 0);
+    if (!end)
+        return; /* no frame so far, and none in this record */
     t->told = common_frames(end, whole + n, t->told < n ? t->told : n);
     if (t->depth > 0)
         memmove(end - n, whole, n * sizeof *whole);

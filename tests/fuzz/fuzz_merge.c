@@ -78,9 +78,11 @@ static uint64_t
 write_file(const char *path, const uint8_t *head, pf_cur *c)
 {
     story_lane lanes[THREADS] = {{0}};
+    pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     uint64_t samples = 0;
     pr_sink *writer;
-    assert_int_equal(pf_writer_open(path, NULL, &writer, NULL), PR_OK);
+    opts.level = 1; /* for speed */
+    assert_int_equal(pf_writer_open(path, &opts, &writer, NULL), PR_OK);
     put_start(head, writer);
     put_names(head, writer);
     for (uint32_t i = 0; i < head[HEAD_DELTAS] && pf_left(c) >= STORY_OP; i++) {
