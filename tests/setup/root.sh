@@ -35,7 +35,8 @@ in_root() {
         mount -t proc proc proc && mount --rbind /dev dev &&
             mount --rbind /sys sys
         pivot_root . outside && cd / && umount -l /outside
-        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+        exec env -i LC_ALL=C.UTF-8 \
+            PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             DEBIAN_FRONTEND=noninteractive HOME=/tmp/home chroot \
             --userspec="$3" / sh -euc "$2"' sh "$1" "$2" "${3:-root}"
 }
