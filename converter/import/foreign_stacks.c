@@ -494,7 +494,8 @@ measure(conv_stacks *s)
         const thread *t = &s->threads[i];
         const entry *end = entries_end(t);
         uint64_t now = 0;
-        for (const entry *e = t->entries; e < t->entries + t->n; e++) {
+        for (size_t k = 0; k < t->n; k++) {
+            const entry *e = &t->entries[k];
             uint64_t n = e->n * s->start.interval_us;
             now += e->us ? e->us : n;
             if (e->is_gap || e >= end)

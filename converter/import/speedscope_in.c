@@ -424,7 +424,7 @@ read_evented(scope *s, const profile *p, uint32_t thread, amounts *sum,
 static pr_text
 name_of(const scope *s, const profile *p)
 {
-    return (pr_text){s->names.at + p->name, p->n_name};
+    return (pr_text){p->n_name ? s->names.at + p->name : "", p->n_name};
 }
 
 /* pyconv: "NAME (tid)", or "COMMAND (pid N), NAME (tid)". */

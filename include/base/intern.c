@@ -16,7 +16,9 @@ pr_bytes
 pr_strings_get(const pr_strings *strings, uint32_t id)
 {
     size_t from = id ? strings->end[id - 1] : 0;
-    return (pr_bytes){strings->text + from, strings->end[id] - from};
+    /* the text is NULL while all strings are empty */
+    const char *at = from ? strings->text + from : strings->text;
+    return (pr_bytes){at, strings->end[id] - from};
 }
 
 static bool
