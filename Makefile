@@ -139,7 +139,7 @@ $(B)/static/pyrec: $(B)/obj/recorder/pyrec.o $(ALL_LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(filter-out -pie,$(LINK)) -static-pie -pthread $< \
-	    $(ALL_LIB) -lelf -lzstd -lz -lm -o $@
+	    $(ALL_LIB) -lelf $(LIB) -lzstd -lz -lm -o $@
 
 .PHONY: static
 static: $(B)/static/pyrec ## build/static/pyrec, which runs in any container

@@ -47,7 +47,7 @@ done
 # The files of a job come back over the console.
 SEND = """\
 echo "{begin}"
-find . -name '*.json' -o -name '*.bin' | tar -cz -T - | base64
+tar -cz $(find . -name '*.json' -o -name '*.bin') | base64
 echo "{end}"
 """
 
