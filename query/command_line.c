@@ -22,7 +22,6 @@
 static const char help[] =
     "usage: pyquery FILE... [QUERY]\n"
     "       pyquery FILE... --sql 'SELECT ...'\n"
-    "       pyquery --follow FILE [QUERY]\n"
     "\n"
     "  pyquery run.bin                         an overview of the profile\n"
     "  pyquery run.db top 20 by self\n"
@@ -39,7 +38,6 @@ static const char help[] =
     "  -i             ask again and again, with completion and history\n"
     "      --follow   a live view of a recording that is being made\n"
     "      --csv, --json, --markdown   as 'as csv' in the query\n"
-    "      --sql SELECT   ask in SQL, reading only\n"
     "      --all          summary: all that the recorder noted\n"
     "      --no-pager     write a long table as it is\n"
     "      --memory SIZE  most memory to read profiles (1G, stacks 4G)\n"
