@@ -334,10 +334,12 @@ MAN := $(if $(SCDOC),$(patsubst spec/man/%.scd,$(B)/man/%, \
            $(wildcard spec/man/*.scd)) \
        $(if $(HAVE_PYTHON),$(addprefix $(B)/man/pyrec-, \
            format.5 schema.5 query.7 compare.7 sampling.7)))
+# The first line has man run tbl, which lays out the tables.
+TBL = printf '%s\n' "'\\\" t"
 $(B)/man/%: spec/man/%.scd
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
-	$(Q)$(SCDOC) <$< >$@
+	$(Q){ $(TBL) && $(SCDOC); } <$< >$@
 
 about_format   := the file format of a profile
 about_schema   := the SQLite tables of a profile
@@ -350,7 +352,8 @@ $(B)/man/pyrec-%: spec/$$(basename $$*).md spec/man/from_spec.py
 	$(call say,MAN,$@)
 	$(Q)$(PYTHON3) spec/man/from_spec.py \
 	    'pyrec-$(basename $*)($(subst .,,$(suffix $*)))' \
-	    '$(about_$(basename $*))' <$< >$@.scd && $(SCDOC) <$@.scd >$@
+	    '$(about_$(basename $*))' <$< >$@.scd && \
+	    { $(TBL) && $(SCDOC); } <$@.scd >$@
 
 COMPLETION := $(if $(HAVE_PYTHON),$(foreach p,$(PROGRAMS), \
     $(addprefix $(B)/completion/,bash/$p zsh/_$p fish/$p.fish)))
