@@ -20,6 +20,10 @@ from postgres_server import Server
 
 PROFILES = int(os.environ.get("PYREC_TEST_PROFILES", 1000))
 SAMPLES = int(os.environ.get("PYREC_TEST_SAMPLES", 10000))
+QUESTIONS = ("top 20 by self", "top 20 by self per label service",
+             "callers of Handler1.step_04", "callees of Handler1.step_04",
+             "top 20 by self where gil",
+             "top 20 by self between 2025-10-09 12:00 and 13:00")
 
 
 class Costs:
@@ -78,6 +82,7 @@ def in_postgres(files, local):
         rows = timed(lambda sql: server.rows(sql, "fleet"))
         fleet_answers.answers(rows, files, local)
         fleet_answers.inner_answers(rows, local)
+        fleet_answers.asked(server.address("fleet"), *local, QUESTIONS)
     finally:
         server.end()
 

@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../interop"))
@@ -163,13 +164,19 @@ def is_line(said):
                         r"(pyquery: hint: [^\n]+\n)?", said)
 
 
-def asked(address, local):
+def asked(address, local, questions=QUESTIONS):
     """pyquery asks the server, and gets what it gets of `local`."""
-    for question in QUESTIONS:
-        here, there = said_by(local, question), said_by(address, question)
+    for question in questions:
+        here = said_by(local, question)
+        begin = time.monotonic()
+        there = said_by(address, question)
+        print("# %.2f s" % (time.monotonic() - begin))
         check("asked: " + question, here[:2] == there[:2], (
             here[2], there[2], [row for row in here[1] if row not in
                                 there[1]][:5], there[1][:5]))
+
+
+def refused(address):
     for question in REFUSED:
         status, rows, said = said_by(address, question)
         check("refused in a line: " + question, status == 2 and not rows and

@@ -158,6 +158,7 @@ def main():
         subprocess.run([fleet_answers.PYCONV, "-q", "fleet", "-o", "local.db"],
                        check=True)
         fleet_answers.asked(server.address("fleet"), "local.db")
+        fleet_answers.refused(server.address("fleet"))
         faults_of_addresses(server)
         interrupted(server)
         repeated(server, files)
