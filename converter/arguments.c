@@ -4,8 +4,8 @@
 #include "converter/arguments.h"
 
 #include <base/duration.h>
+#include <base/options.h>
 #include <base/size.h>
-#include <base/usage.h>
 #include <pyrec/version.h>
 
 #include <getopt.h>
@@ -22,16 +22,6 @@ static const char usage[] =
     "  pyconv run.bin --to collapsed -o - | flamegraph.pl >run.svg\n"
     "\n"
     "TARGET is ";
-
-/* An option: takes its value, NULL if it has none; false if the value is
- * wrong. */
-typedef struct row {
-    const char *name;
-    int letter;           /* 0: none */
-    const char *argument; /* as the help shows it; NULL: none */
-    const char *help;
-    bool (*take)(arguments *args, const char *value);
-} row;
 
 /* ---- values ---- */
 
@@ -56,331 +46,210 @@ parse_number(const char *text, long least, long most, long *ret)
     return true;
 }
 
-static bool
-parse_word(const char *text, const char *const *words, int *ret)
-{
-    for (int i = 0; words[i]; i++)
-        if (strcmp(text, words[i]) == 0) {
-            *ret = i;
-            return true;
-        }
-    return false;
-}
-
 /* ---- options ---- */
 
-static bool
-take_to(arguments *args, const char *value)
-{
-    args->target = value;
-    return true;
-}
-
-static bool
-take_output(arguments *args, const char *value)
-{
-    args->output = value;
-    return true;
-}
-
-static bool
-take_into(arguments *args, const char *value)
-{
-    args->into = value;
-    args->conv.add = 1;
-    return true;
-}
-
-static bool
-take_from(arguments *args, const char *value)
-{
-    args->conv.from = value;
-    return *value != '\0';
-}
-
-static bool
-take_force(arguments *args, const char *value)
-{
-    (void)value;
-    args->conv.force = 1;
-    return true;
-}
-
-static bool
-take_quiet(arguments *args, const char *value)
-{
-    (void)value;
-    args->quiet = true;
-    return true;
-}
-
-static bool
-take_style(arguments *args, const char *value)
-{
-    args->conv.style = value;
-    return true;
-}
-
-static bool
-take_time(arguments *args, const char *value)
-{
-    static const char *const times[] = {"real", "nominal", "samples", NULL};
-    int word;
-    if (!parse_word(value, times, &word))
-        return false;
-    args->conv.time = (conv_time)(word + CONV_TIME_REAL);
-    return true;
-}
-
 /* "A..B", or "A" with B in the next argument. */
-static bool
-take_between(arguments *args, const char *value)
+static pr_code
+take_between(const pr_option *option, const char *value, void *at, pr_err *err)
 {
+    arguments *args = at;
     const char *dots = strstr(value, "..");
     const char *to = dots                  ? dots + 2
                      : optind < args->argc ? args->argv[optind++]
                                            : "";
     size_t len = dots ? (size_t)(dots - value) : strlen(value);
     return parse_time(value, len, &args->conv.from_us) &&
-           parse_time(to, strlen(to), &args->conv.to_us);
+                   parse_time(to, strlen(to), &args->conv.to_us)
+               ? PR_OK
+               : pr_option_refuse(option, value, err);
 }
 
-static bool
-take_where(arguments *args, const char *value)
+static pr_code
+take_where(const pr_option *option, const char *value, void *at, pr_err *err)
 {
     static const char *const states[] = {"gil",     "cpu",       "idle",
                                          "waiting", "exception", "main"};
-    while (*value) {
-        size_t n = strcspn(value, ","), i = 0;
-        while (i < sizeof states / sizeof *states &&
-               (strlen(states[i]) != n || strncmp(value, states[i], n) != 0))
+    enum { STATES = sizeof states / sizeof *states };
+    for (const char *p = value; *p || p == value;) {
+        size_t n = strcspn(p, ","), i = 0;
+        while (i < STATES &&
+               (strlen(states[i]) != n || strncmp(p, states[i], n) != 0))
             i++;
-        if (i == sizeof states / sizeof *states)
-            return false;
-        args->conv.filters.where |= 1u << i;
-        value += n + (value[n] == ',');
+        if (i == STATES)
+            return pr_option_refuse(option, value, err);
+        *(uint32_t *)at |= 1u << i;
+        p += n + (p[n] == ',');
     }
-    return args->conv.filters.where != 0;
+    return PR_OK;
 }
 
-/* Each list has room for all arguments. */
-static bool
-add_name(conv_name_list *list, const char *value)
+/* Add a name to a conv_name_list, which has room for all arguments. */
+static pr_code
+take_name(const pr_option *option, const char *value, void *at, pr_err *err)
 {
+    conv_name_list *list = at;
     /* the texts are the program's own arguments, the array arg_parse()'s */
-    const char **at = (const char **)(uintptr_t)list->at;
-    at[list->n++] = value;
-    return *value != '\0';
+    const char **name = (const char **)(uintptr_t)list->at;
+    if (!*value)
+        return pr_option_refuse(option, value, err);
+    name[list->n++] = value;
+    return PR_OK;
 }
 
-static bool
-take_threads(arguments *args, const char *value)
-{
-    return add_name(&args->conv.filters.threads, value);
-}
-
-static bool
-take_focus(arguments *args, const char *value)
-{
-    return add_name(&args->conv.filters.focus, value);
-}
-
-static bool
-take_ignore(arguments *args, const char *value)
-{
-    return add_name(&args->conv.filters.ignore, value);
-}
-
-static bool
-take_hide(arguments *args, const char *value)
-{
-    return add_name(&args->conv.filters.hide, value);
-}
-
-static bool
-take_hide_native(arguments *args, const char *value)
-{
-    (void)value;
-    args->conv.filters.hide_native = 1;
-    return true;
-}
-
-static bool
-take_strip_prefix(arguments *args, const char *value)
-{
-    return add_name(&args->conv.filters.strip_prefix, value);
-}
-
-static bool
-take_map(arguments *args, const char *value)
+static pr_code
+take_map(const pr_option *option, const char *value, void *at, pr_err *err)
 {
     const char *equals = strchr(value, '=');
-    return add_name(&args->conv.filters.map, value) && equals && equals > value;
+    return equals && equals > value ? take_name(option, value, at, err)
+                                    : pr_option_refuse(option, value, err);
 }
 
-static bool
-take_lines(arguments *args, const char *value)
+static pr_code
+take_from(const pr_option *option, const char *value, void *at, pr_err *err)
 {
-    (void)value;
-    args->conv.level = CONV_LEVEL_LINE;
-    return true;
+    return *value ? pr_take_text(option, value, at, err)
+                  : pr_option_refuse(option, value, err);
 }
 
-static bool
-take_functions(arguments *args, const char *value)
+static pr_code
+take_into(const pr_option *option, const char *value, void *at, pr_err *err)
 {
-    (void)value;
-    args->conv.level = CONV_LEVEL_FUNCTION;
-    return true;
+    arguments *args = at;
+    (void)option;
+    (void)err;
+    args->into = value;
+    args->conv.add = 1;
+    return PR_OK;
 }
 
-static bool
-take_max_depth(arguments *args, const char *value)
+static pr_code
+take_max_depth(const pr_option *option, const char *value, void *at,
+               pr_err *err)
 {
     long number;
     if (!parse_number(value, 1, INT32_MAX, &number))
-        return false;
-    args->conv.max_depth = (uint32_t)number;
-    return true;
+        return pr_option_refuse(option, value, err);
+    *(uint32_t *)at = (uint32_t)number;
+    return PR_OK;
 }
 
-static bool
-take_diff(arguments *args, const char *value)
-{
-    args->conv.base = value;
-    return true;
-}
-
-static bool
-take_source(arguments *args, const char *value)
-{
-    args->conv.source_folder = value;
-    return true;
-}
-
-static bool
-take_follow(arguments *args, const char *value)
-{
-    (void)value;
-    args->action = ARG_FOLLOW;
-    return true;
-}
-
-static bool
-take_level(arguments *args, const char *value)
+static pr_code
+take_level(const pr_option *option, const char *value, void *at, pr_err *err)
 {
     long number;
     if (!parse_number(value, 1, 22, &number))
-        return false;
-    args->conv.zstd_level = (int)number;
-    return true;
+        return pr_option_refuse(option, value, err);
+    *(int *)at = (int)number;
+    return PR_OK;
 }
 
-static bool
-take_compression(arguments *args, const char *value)
+static pr_code
+take_size(const pr_option *option, const char *value, void *at, pr_err *err)
 {
-    static const char *const methods[] = {"zstd", "none", NULL};
-    return parse_word(value, methods, &args->conv.no_compression);
+    return pr_size_parse(value, at) ? PR_OK
+                                    : pr_option_refuse(option, value, err);
 }
 
-static bool
-take_memory(arguments *args, const char *value)
-{
-    return pr_size_parse(value, &args->conv.memory);
-}
+static pr_code take_help(const pr_option *option, const char *value, void *at,
+                         pr_err *err);
 
-static bool
-take_max_output(arguments *args, const char *value)
+static pr_code
+take_version(const pr_option *option, const char *value, void *at, pr_err *err)
 {
-    return pr_size_parse(value, &args->conv.output_max);
-}
-
-static bool
-take_list(arguments *args, const char *value)
-{
+    (void)option;
     (void)value;
-    args->action = ARG_LIST;
-    return true;
+    (void)at;
+    (void)err;
+    puts("pyconv " PYREC_VERSION);
+    return PR_END;
 }
 
-static bool
-take_info(arguments *args, const char *value)
-{
-    (void)value;
-    args->action = ARG_INFO;
-    return true;
-}
+/* ---- the rows ---- */
 
-static bool
-take_verify(arguments *args, const char *value)
-{
-    (void)value;
-    args->action = ARG_VERIFY;
-    return true;
-}
+static const pr_word times[] = {{"real", CONV_TIME_REAL},
+                                {"nominal", CONV_TIME_NOMINAL},
+                                {"samples", CONV_TIME_SAMPLES},
+                                {NULL, 0}};
+static const pr_word methods[] = {{"zstd", 0}, {"none", 1}, {NULL, 0}};
 
-static const row rows[] = {
-    {"to", 't', "TARGET", "what to write (default: by the suffix of OUTPUT)",
-     take_to},
-    {"output", 'o', "OUTPUT",
-     "a file ('-': standard output; default: beside FILE) or a server's "
-     "address",
-     take_output},
-    {"into", 0, "DATABASE",
-     "add profiles to this database, or make it (sqlite)", take_into},
-    {"from", 0, "KIND", "of FILE; else its content says it (see --list)",
-     take_from},
-    {"force", 'f', NULL, "replace an existing OUTPUT", take_force},
-    {"between", 0, "A..B", "samples of this time only: 2.5s, 300ms, 1m",
-     take_between},
-    {"threads", 0, "NAME", "samples of this thread: a name, an id or *",
-     take_threads},
-    {"where", 0, "STATE",
-     "samples in a state: gil, cpu, idle, waiting, "
-     "exception, main",
-     take_where},
-    {"focus", 0, "NAME", "samples with this function, file or FILE:LINE",
-     take_focus},
-    {"ignore", 0, "NAME", "samples without it", take_ignore},
-    {"hide", 0, "NAME", "stacks without these frames", take_hide},
-    {"hide-native", 0, NULL, "stacks without <native> frames",
-     take_hide_native},
-    {"strip-prefix", 0, "PATH", "files without this beginning",
-     take_strip_prefix},
-    {"map", 0, "OLD=NEW", "files with NEW in place of the beginning OLD",
-     take_map},
-    {"lines", 0, NULL, "stacks are made of lines", take_lines},
-    {"functions", 0, NULL, "stacks are made of functions", take_functions},
-    {"max-depth", 0, "N", "deeper stacks lose their middle", take_max_depth},
-    {"time", 0, "WHAT", "numbers are real or nominal time, or samples",
-     take_time},
-    {"style", 0, "STYLE",
-     "stock: byte by byte as CPython 3.15; pyspy, plain: of collapsed",
-     take_style},
-    {"diff", 0, "OLD",
-     "compare with OLD: a page of changes (html), two counts for each stack "
-     "(collapsed)",
-     take_diff},
-    {"source", 0, "DIR",
-     "put the sources of the profile's files below DIR into the page (html)",
-     take_source},
-    {"follow", 0, NULL, "convert again while FILE grows, until it is finished",
-     take_follow},
-    {"level", 0, "N", "of compression, 1 to 22 (bin)", take_level},
-    {"compression", 0, "HOW", "zstd or none (bin)", take_compression},
-    {"memory", 0, "SIZE", "most memory; default 1G to read, 4G for stacks",
-     take_memory},
-    {"max-output", 0, "SIZE",
-     "most bytes of text; default 1G, or 1024 times FILE", take_max_output},
-    {"list", 0, NULL, "the targets and the programs that open them", take_list},
-    {"info", 0, NULL, "print what FILE holds", take_info},
-    {"verify", 0, NULL, "check that FILE is whole", take_verify},
-    {"quiet", 'q', NULL, "no progress and no notes", take_quiet},
+#define AT(field) offsetof(arguments, field)
+#define SET(name, letter, field, value, help)                         \
+    {                                                                 \
+        name, letter, NULL, pr_take_int, AT(field), value, NULL, help \
+    }
+#define VALUE(name, letter, argument, take, field, help)       \
+    {                                                          \
+        name, letter, argument, take, AT(field), 0, NULL, help \
+    }
+#define WORD(name, argument, field, words, help)                   \
+    {                                                              \
+        name, 0, argument, pr_take_word, AT(field), 0, words, help \
+    }
+#define NAME(name, take, field, argument, help) \
+    VALUE(name, 0, argument, take, conv.filters.field, help)
+
+static const pr_option rows[] = {
+    VALUE("to", 't', "TARGET", pr_take_text, target,
+          "what to write (default: by the suffix of OUTPUT)"),
+    VALUE("output", 'o', "OUTPUT", pr_take_text, output,
+          "a file ('-': standard output; default: beside FILE) or a server's "
+          "address"),
+    {"into", 0, "DATABASE", take_into, 0, 0, NULL,
+     "add profiles to this database, or make it (sqlite)"},
+    VALUE("from", 0, "KIND", take_from, conv.from,
+          "of FILE; else its content says it (see --list)"),
+    SET("force", 'f', conv.force, 1, "replace an existing OUTPUT"),
+    {"between", 0, "A..B", take_between, 0, 0, NULL,
+     "samples of this time only: 2.5s, 300ms, 1m"},
+    NAME("threads", take_name, threads, "NAME",
+         "samples of this thread: a name, an id or *"),
+    VALUE("where", 0, "STATE", take_where, conv.filters.where,
+          "samples in a state: gil, cpu, idle, waiting, exception, main"),
+    NAME("focus", take_name, focus, "NAME",
+         "samples with this function, file or FILE:LINE"),
+    NAME("ignore", take_name, ignore, "NAME", "samples without it"),
+    NAME("hide", take_name, hide, "NAME", "stacks without these frames"),
+    SET("hide-native", 0, conv.filters.hide_native, 1,
+        "stacks without <native> frames"),
+    NAME("strip-prefix", take_name, strip_prefix, "PATH",
+         "files without this beginning"),
+    NAME("map", take_map, map, "OLD=NEW",
+         "files with NEW in place of the beginning OLD"),
+    SET("lines", 0, conv.level, CONV_LEVEL_LINE, "stacks are made of lines"),
+    SET("functions", 0, conv.level, CONV_LEVEL_FUNCTION,
+        "stacks are made of functions"),
+    VALUE("max-depth", 0, "N", take_max_depth, conv.max_depth,
+          "deeper stacks lose their middle"),
+    WORD("time", "WHAT", conv.time, times,
+         "numbers are real or nominal time, or samples"),
+    VALUE("style", 0, "STYLE", pr_take_text, conv.style,
+          "stock: byte by byte as CPython 3.15; pyspy, plain: of collapsed"),
+    VALUE("diff", 0, "OLD", pr_take_text, conv.base,
+          "compare with OLD: a page of changes (html), two counts for each "
+          "stack (collapsed)"),
+    VALUE("source", 0, "DIR", pr_take_text, conv.source_folder,
+          "put the sources of the profile's files below DIR into the page "
+          "(html)"),
+    SET("follow", 0, action, ARG_FOLLOW,
+        "convert again while FILE grows, until it is finished"),
+    VALUE("level", 0, "N", take_level, conv.zstd_level,
+          "of compression, 1 to 22 (bin)"),
+    WORD("compression", "HOW", conv.no_compression, methods,
+         "zstd or none (bin)"),
+    VALUE("memory", 0, "SIZE", take_size, conv.memory,
+          "most memory; default 1G to read, 4G for stacks"),
+    VALUE("max-output", 0, "SIZE", take_size, conv.output_max,
+          "most bytes of text; default 1G, or 1024 times FILE"),
+    SET("list", 0, action, ARG_LIST,
+        "the targets and the programs that open them"),
+    SET("info", 0, action, ARG_INFO, "print what FILE holds"),
+    SET("verify", 0, action, ARG_VERIFY, "check that FILE is whole"),
+    {"quiet", 'q', NULL, pr_take_byte, AT(quiet), 1, NULL,
+     "no progress and no notes"},
+    {"help", 'h', NULL, take_help, 0, 0, NULL, NULL},
+    {"version", 'V', NULL, take_version, 0, 0, NULL, NULL},
+    {NULL, 0, NULL, NULL, 0, 0, NULL, NULL},
 };
-
-enum { N_ROWS = sizeof rows / sizeof *rows, FIRST_ROW = 256 };
-
-/* ---- the command line ---- */
 
 static void
 print_help(void)
@@ -390,47 +259,30 @@ print_help(void)
     for (size_t i = 0; (target = conv_target_get(i)); i++)
         printf("%s%s", i ? ", " : "", target->name);
     fputs(" (see --list).\n\n", stdout);
-    for (size_t i = 0; i < N_ROWS; i++) {
-        const row *r = &rows[i];
+    for (const pr_option *o = rows; o->help; o++) {
         char text[40];
-        snprintf(text, sizeof text, "%s%s%s", r->name, r->argument ? " " : "",
-                 r->argument ? r->argument : "");
-        if (r->letter)
-            printf("  -%c, --%-20s %s\n", r->letter, text, r->help);
+        snprintf(text, sizeof text, "%s%s%s", o->name, o->argument ? " " : "",
+                 o->argument ? o->argument : "");
+        if (o->letter)
+            printf("  -%c, --%-20s %s\n", o->letter, text, o->help);
         else
-            printf("      --%-20s %s\n", text, r->help);
+            printf("      --%-20s %s\n", text, o->help);
     }
     fputs("  -h, --help    -V, --version\n", stdout);
 }
 
-/* What getopt_long() wants, made from the rows. */
-typedef struct getopt_tables {
-    struct option longs[N_ROWS + 3];
-    char shorts[2 * N_ROWS + 4];
-} getopt_tables;
-
-static void
-fill_tables(getopt_tables *tables)
+static pr_code
+take_help(const pr_option *option, const char *value, void *at, pr_err *err)
 {
-    size_t n = 0;
-    tables->shorts[n++] = ':'; /* a missing value is not '?' */
-    for (size_t i = 0; i < N_ROWS; i++) {
-        const row *r = &rows[i];
-        tables->longs[i] = (struct option){
-            r->name, r->argument ? required_argument : no_argument, NULL,
-            (int)i + FIRST_ROW};
-        if (!r->letter)
-            continue;
-        tables->shorts[n++] = (char)r->letter;
-        if (r->argument)
-            tables->shorts[n++] = ':';
-    }
-    tables->longs[N_ROWS] = (struct option){"help", no_argument, NULL, 'h'};
-    tables->longs[N_ROWS + 1] =
-        (struct option){"version", no_argument, NULL, 'V'};
-    tables->shorts[n++] = 'h';
-    tables->shorts[n++] = 'V';
+    (void)option;
+    (void)value;
+    (void)at;
+    (void)err;
+    print_help();
+    return PR_END;
 }
+
+/* ---- the command line ---- */
 
 static pr_code
 fail_usage(pr_err *err, const char *what)
@@ -438,46 +290,6 @@ fail_usage(pr_err *err, const char *what)
     PR_FAIL(err, PR_USAGE, "%s", what);
     pr_err_hint(err, "try 'pyconv --help'");
     return PR_USAGE;
-}
-
-static pr_code
-take_row(arguments *args, const row *r, const char *value, pr_err *err)
-{
-    if (r->take(args, value))
-        return PR_OK;
-    pr_usage_value(r->name, value, err);
-    pr_err_hint(err, "--%s %s: %s", r->name, r->argument ? r->argument : "",
-                r->help);
-    return PR_USAGE;
-}
-
-static size_t
-row_of(int option)
-{
-    size_t i = 0;
-    if (option >= FIRST_ROW)
-        return (size_t)option - FIRST_ROW;
-    while (i + 1 < N_ROWS && rows[i].letter != option)
-        i++;
-    return i;
-}
-
-static pr_code
-take_option(arguments *args, int option, pr_err *err)
-{
-    switch (option) {
-    case 'h':
-        print_help();
-        return PR_END;
-    case 'V':
-        puts("pyconv " PYREC_VERSION);
-        return PR_END;
-    case '?':
-    case ':':
-        return pr_usage_option("pyconv", option, args->argv[optind - 1], err);
-    default:
-        return take_row(args, &rows[row_of(option)], optarg, err);
-    }
 }
 
 /* --into is an output and a target. */
@@ -574,7 +386,7 @@ check_action(arguments *args, pr_err *err)
 pr_code
 arg_parse(int argc, char **argv, arguments *ret, pr_err *err)
 {
-    getopt_tables tables = {0};
+    static const pr_options options = {"pyconv", rows, false};
     arguments args = {.conv = CONV_OPTS_INIT, .argv = argv, .argc = argc};
     conv_name_list *const lists[] = {
         &args.conv.filters.threads,      &args.conv.filters.focus,
@@ -587,13 +399,9 @@ arg_parse(int argc, char **argv, arguments *ret, pr_err *err)
     for (size_t i = 0; i < LISTS; i++)
         lists[i]->at = args.names + i * (size_t)argc;
     *ret = args;
-    fill_tables(&tables);
-    for (int c; (c = getopt_long(argc, argv, tables.shorts, tables.longs,
-                                 NULL)) != -1;) {
-        pr_code rc = take_option(ret, c, err);
-        if (rc != PR_OK)
-            return rc;
-    }
+    pr_code rc = pr_options_read(&options, argc, argv, ret, err);
+    if (rc != PR_OK)
+        return rc;
     ret->input = (const char *const *)(argv + optind);
     ret->n_inputs = (size_t)(argc - optind);
     return check_action(ret, err);

@@ -6,8 +6,8 @@
 #include "query/language/values.h"
 #include "query/language/verbs.h"
 
+#include <base/options.h>
 #include <base/size.h>
-#include <base/usage.h>
 #include <getopt.h>
 #include <pyrec/error.h>
 #include <pyrec/version.h>
@@ -49,57 +49,103 @@ static const char help[] =
     "      --summary FILE, --json=FILE, --benchmark FILE   the outcome\n"
     "  -h, --help, -V, --version\n";
 
-/* ---- options of check ---- */
-
-enum {
-    FAIL = 512,
-    MAX,
-    MIN_SAMPLES,
-    MIN_RUNS,
-    ANY_MACHINE,
-    SUMMARY,
-    BENCHMARK,
-    MORE
-};
+/* ---- options ---- */
 
 static pr_code
-take_count(const char *option, const char *text, int64_t *ret, pr_err *err)
+take_json(const pr_option *option, const char *value, void *at, pr_err *err)
 {
-    const q_token token = {Q_TOKEN_WORD, 0, text, strlen(text), '\0'};
-    if (q_read_whole(&token, INT32_MAX, ret))
-        return PR_OK;
-    return PR_FAIL(err, PR_USAGE, "%s '%s' is not a whole number", option,
-                   text);
+    q_command *c = at;
+    (void)option;
+    (void)err;
+    c->json = value;
+    if (!value)
+        c->format = Q_JSON;
+    return PR_OK;
 }
 
 static pr_code
-take_check_option(int o, const char *value, q_command *c, pr_err *err)
+take_memory(const pr_option *option, const char *value, void *at, pr_err *err)
 {
+    (void)option;
+    return pr_size_parse(value, at)
+               ? PR_OK
+               : PR_FAIL(err, PR_USAGE,
+                         "'%s' is wrong for --memory: " PR_SIZE_FORMS, value);
+}
+
+/* "PID", "PID,keep" */
+static pr_code
+take_recorder(const pr_option *option, const char *value, void *at, pr_err *err)
+{
+    q_command *c = at;
+    (void)option;
+    (void)err;
+    c->recorder = strtol(value, NULL, 10);
+    c->keep = strstr(value, ",keep") != NULL;
+    return PR_OK;
+}
+
+static pr_code
+take_help(const pr_option *option, const char *value, void *at, pr_err *err)
+{
+    (void)value;
+    (void)at;
+    (void)err;
+    fputs(option->letter == 'h' ? help : "pyquery " PYREC_VERSION "\n", stdout);
+    return PR_END;
+}
+
+/* ---- options of check: `at` is the command ---- */
+
+static pr_code
+take_rule(const pr_option *option, const char *value, void *at, pr_err *err)
+{
+    q_command *c = at;
+    (void)err;
     c->has_check_option = true;
-    switch (o) {
-    case FAIL:
+    if (strcmp(option->name, "fail") == 0)
         c->fail[c->check.n_fail++] = value;
-        return PR_OK;
-    case MAX:
+    else
         c->max[c->check.n_max++] = value;
+    return PR_OK;
+}
+
+static pr_code
+take_least(const pr_option *option, const char *value, void *at, pr_err *err)
+{
+    q_command *c = at;
+    const q_token token = {Q_TOKEN_WORD, 0, value, strlen(value), '\0'};
+    int64_t *least = strcmp(option->name, "min-runs") == 0
+                         ? &c->check.min_runs
+                         : &c->check.min_samples;
+    c->has_check_option = true;
+    if (q_read_whole(&token, INT32_MAX, least))
         return PR_OK;
-    case MIN_SAMPLES:
-        return take_count("--min-samples", value, &c->check.min_samples, err);
-    case MIN_RUNS:
-        return take_count("--min-runs", value, &c->check.min_runs, err);
-    case ANY_MACHINE:
-        c->check.any_machine = 1;
-        return PR_OK;
-    case SUMMARY:
-        c->summary = value;
-        return PR_OK;
-    case BENCHMARK:
-        c->benchmark = value;
-        return PR_OK;
-    default:
-        c->more = value;
-        return PR_OK;
-    }
+    return PR_FAIL(err, PR_USAGE, "--%s '%s' is not a whole number",
+                   option->name, value);
+}
+
+static pr_code
+take_any_machine(const pr_option *option, const char *value, void *at,
+                 pr_err *err)
+{
+    q_command *c = at;
+    (void)option;
+    (void)value;
+    (void)err;
+    c->has_check_option = true;
+    c->check.any_machine = 1;
+    return PR_OK;
+}
+
+/* `set`: the place of the text in the command. */
+static pr_code
+take_check_text(const pr_option *option, const char *value, void *at,
+                pr_err *err)
+{
+    q_command *c = at;
+    c->has_check_option = true;
+    return pr_take_text(option, value, (char *)at + option->set, err);
 }
 
 /* There are at most as many rules as arguments. */
@@ -115,106 +161,57 @@ make_room(int argc, q_command *c, pr_err *err)
     return c->fail && c->max ? PR_OK : pr_no_memory(err);
 }
 
-/* ---- options ---- */
+/* ---- the rows ---- */
 
-static pr_code
-parse_options(int argc, char **argv, q_command *c, pr_err *err)
-{
-    enum {
-        CSV = 256,
-        JSON,
-        MARKDOWN,
-        SQL,
-        ALL,
-        NO_PAGER,
-        FOLLOW,
-        TITLE,
-        RECORDER,
-        MEMORY
-    };
-    static const struct option longs[] = {
-        {"csv", no_argument, NULL, CSV},
-        {"json", optional_argument, NULL, JSON},
-        {"markdown", no_argument, NULL, MARKDOWN},
-        {"sql", required_argument, NULL, SQL},
-        {"all", no_argument, NULL, ALL},
-        {"no-pager", no_argument, NULL, NO_PAGER},
-        {"interactive", no_argument, NULL, 'i'},
-        {"memory", required_argument, NULL, MEMORY},
-        {"follow", no_argument, NULL, FOLLOW},
-        {"fail", required_argument, NULL, FAIL},
-        {"max", required_argument, NULL, MAX},
-        {"min-samples", required_argument, NULL, MIN_SAMPLES},
-        {"min-runs", required_argument, NULL, MIN_RUNS},
-        {"any-machine", no_argument, NULL, ANY_MACHINE},
-        {"summary", required_argument, NULL, SUMMARY},
-        {"benchmark", required_argument, NULL, BENCHMARK},
-        {"more", required_argument, NULL, MORE},
-        {"title", required_argument, NULL, TITLE},
-        {"end-recorder", required_argument, NULL, RECORDER},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
-    };
-    opterr = 0;
-    for (int o; (o = getopt_long(argc, argv, ":hiV", longs, NULL)) != -1;)
-        switch (o) {
-        case CSV:
-            c->format = Q_CSV;
-            break;
-        case JSON:
-            c->json = optarg;
-            if (!optarg)
-                c->format = Q_JSON;
-            break;
-        case MARKDOWN:
-            c->format = Q_MARKDOWN;
-            break;
-        case SQL:
-            c->sql = optarg;
-            break;
-        case ALL:
-            c->all = true;
-            break;
-        case NO_PAGER:
-            c->no_pager = true;
-            break;
-        case MEMORY:
-            if (!pr_size_parse(optarg, &c->memory))
-                return PR_FAIL(err, PR_USAGE,
-                               "'%s' is wrong for --memory: " PR_SIZE_FORMS,
-                               optarg);
-            break;
-        case FOLLOW:
-            c->follow = true;
-            break;
-        case TITLE:
-            c->title = optarg;
-            break;
-        case RECORDER:
-            c->recorder = strtol(optarg, NULL, 10);
-            c->keep = strstr(optarg, ",keep") != NULL;
-            break;
-        case 'i':
-            c->talk = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return PR_END;
-        case 'V':
-            puts("pyquery " PYREC_VERSION);
-            return PR_END;
-        default:
-            if (o >= FAIL) {
-                pr_code rc = take_check_option(o, optarg, c, err);
-                if (rc != PR_OK)
-                    return rc;
-                break;
-            }
-            return pr_usage_option("pyquery", o, argv[optind - 1], err);
-        }
-    return PR_OK;
-}
+#define AT(field) offsetof(q_command, field)
+#define FLAG(name, letter, field)                                  \
+    {                                                              \
+        name, letter, NULL, pr_take_byte, AT(field), 1, NULL, NULL \
+    }
+#define FORMAT(name, value)                                       \
+    {                                                             \
+        name, 0, NULL, pr_take_int, AT(format), value, NULL, NULL \
+    }
+#define VALUE(name, argument, take, field)                \
+    {                                                     \
+        name, 0, argument, take, AT(field), 0, NULL, NULL \
+    }
+#define WHOLE(name, argument, take)               \
+    {                                             \
+        name, 0, argument, take, 0, 0, NULL, NULL \
+    }
+#define CHECK_TEXT(name, argument, field)                            \
+    {                                                                \
+        name, 0, argument, take_check_text, 0, AT(field), NULL, NULL \
+    }
+
+static const pr_option rows[] = {
+    FORMAT("csv", Q_CSV),
+    WHOLE("json", "[FILE]", take_json),
+    FORMAT("markdown", Q_MARKDOWN),
+    VALUE("sql", "SELECT", pr_take_text, sql),
+    FLAG("all", 0, all),
+    FLAG("no-pager", 0, no_pager),
+    FLAG("interactive", 'i', talk),
+    VALUE("memory", "SIZE", take_memory, memory),
+    FLAG("follow", 0, follow),
+    WHOLE("fail", "RULE", take_rule),
+    WHOLE("max", "RULE", take_rule),
+    WHOLE("min-samples", "N", take_least),
+    WHOLE("min-runs", "N", take_least),
+    WHOLE("any-machine", NULL, take_any_machine),
+    CHECK_TEXT("summary", "FILE", summary),
+    CHECK_TEXT("benchmark", "FILE", benchmark),
+    CHECK_TEXT("more", "COMMAND", more),
+    /* of pyrec --top */
+    VALUE("title", "TEXT", pr_take_text, title),
+    WHOLE("end-recorder", "PID", take_recorder),
+    {"help", 'h', NULL, take_help, 0, 0, NULL, NULL},
+    {"version", 'V', NULL, take_help, 0, 0, NULL, NULL},
+    {NULL, 0, NULL, NULL, 0, 0, NULL, NULL},
+};
+
+static const pr_options options = {"pyquery", rows, false};
 
 /* ---- files and words ---- */
 
@@ -362,7 +359,7 @@ q_command_parse(int argc, char **argv, q_command *ret, pr_err *err)
 {
     pr_code rc = make_room(argc, ret, err);
     if (rc == PR_OK)
-        rc = parse_options(argc, argv, ret, err);
+        rc = pr_options_read(&options, argc, argv, ret, err);
     if (rc == PR_OK)
         rc = take_arguments(argc - optind, argv + optind, ret, err);
     if (rc != PR_OK)

@@ -4,8 +4,9 @@
 #include "recorder/options.h"
 
 #include <base/duration.h>
+#include <base/options.h>
 #include <base/rate.h>
-#include <base/usage.h>
+#include <base/size.h>
 #include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
@@ -25,12 +26,13 @@ enum {
     REPEAT_MOST = 10000
 };
 
-/* ---- numbers ---- */
+/* ---- values ---- */
 
 static pr_code
-parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err)
+take_rate(const pr_option *option, const char *text, void *at, pr_err *err)
 {
     double hz;
+    (void)option;
     if (!pr_rate_parse(text, &hz)) {
         PR_FAIL(err, PR_USAGE, "'%s' is not a rate", text);
         pr_err_hint(err, "a rate is samples a second: " PR_RATE_FORMS);
@@ -39,14 +41,15 @@ parse_rate(const char *text, uint64_t *ret_period_ns, pr_err *err)
     if (!(hz >= 0.001 && hz <= RATE_MAX_HZ))
         return PR_FAIL(err, PR_USAGE,
                        "rate '%s' is not between 0.001 and 1000k", text);
-    *ret_period_ns = (uint64_t)(1e9 / hz + 0.5);
+    *(uint64_t *)at = (uint64_t)(1e9 / hz + 0.5);
     return PR_OK;
 }
 
 static pr_code
-parse_time(const char *text, uint64_t *ret_ns, pr_err *err)
+take_time(const pr_option *option, const char *text, void *at, pr_err *err)
 {
     uint64_t ns;
+    (void)option;
     if (!pr_duration_parse(text, strlen(text), &ns)) {
         PR_FAIL(err, PR_USAGE, "'%s' is not a time", text);
         pr_err_hint(err,
@@ -56,23 +59,35 @@ parse_time(const char *text, uint64_t *ret_ns, pr_err *err)
     if (ns < TIME_LEAST_NS || ns > TIME_MOST_NS)
         return PR_FAIL(err, PR_USAGE,
                        "time '%s' is not between 1ms and ten years", text);
-    *ret_ns = ns;
+    *(uint64_t *)at = ns;
     return PR_OK;
 }
 
 /* "1%", "0.5%" */
 static pr_code
-parse_share(const char *text, double *ret, pr_err *err)
+take_share(const pr_option *option, const char *text, void *at, pr_err *err)
 {
     char *end = NULL;
     double percent = isdigit((unsigned char)text[0]) ? strtod(text, &end) : 0;
+    (void)option;
     if (end && *end == '%' && !end[1] && percent >= 0.01 && percent <= 100) {
-        *ret = percent / 100;
+        *(double *)at = percent / 100;
         return PR_OK;
     }
     PR_FAIL(err, PR_USAGE, "'%s' is not a share between 0.01%% and 100%%",
             text);
     pr_err_hint(err, "a share has a percent sign: 1%%");
+    return PR_USAGE;
+}
+
+static pr_code
+take_size(const pr_option *option, const char *text, void *at, pr_err *err)
+{
+    (void)option;
+    if (pr_size_parse(text, at))
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE, "'%s' is not a size", text);
+    pr_err_hint(err, "a size is " PR_SIZE_FORMS);
     return PR_USAGE;
 }
 
@@ -89,137 +104,175 @@ parse_count(const char *text, long least, long most, const char *what,
     return PR_OK;
 }
 
-/* ---- words ---- */
-
-typedef struct word {
-    const char *name;
-    int value;
-} word;
-
-static const word strategies[] = {{"auto", REC_AUTO},
-                                  {"colocated", REC_COLOCATED},
-                                  {"remote", REC_REMOTE},
-                                  {"blocking", REC_BLOCKING},
-                                  {NULL, 0}};
-static const word thread_words[] = {{"all", REC_THREADS_ALL},
-                                    {"main", REC_THREADS_MAIN},
-                                    {"gil", REC_THREADS_GIL},
-                                    {NULL, 0}};
-static const word caches[] = {{"read-only", REC_CACHE_READ_ONLY},
-                              {"anchor", REC_CACHE_ANCHOR},
-                              {NULL, 0}};
-static const word modes[] = {{"wall", PR_MODE_WALL},
-                             {"cpu", PR_MODE_CPU},
-                             {"gil", PR_MODE_GIL},
-                             {"all", PR_MODE_ALL},
-                             {"exception", PR_MODE_EXCEPTION},
-                             {NULL, 0}};
-
-static const word async_words[] = {
-    {"running", REC_ASYNC_RUNNING}, {"all", REC_ASYNC_ALL}, {NULL, 0}};
-
 static pr_code
-parse_word(const char *option, const char *text, const word *words, int *ret,
-           pr_err *err)
+take_pid(const pr_option *option, const char *text, void *at, pr_err *err)
 {
-    char all[128] = "";
-    for (const word *w = words; w->name; w++) {
-        if (strcmp(text, w->name) == 0) {
-            *ret = w->value;
-            return PR_OK;
-        }
-        strncat(all, all[0] ? ", " : "", sizeof all - strlen(all) - 1);
-        strncat(all, w->name, sizeof all - strlen(all) - 1);
-    }
-    pr_usage_value(option, text, err);
-    pr_err_hint(err, "one of %s", all);
-    return PR_USAGE;
+    long pid;
+    (void)option;
+    pr_code code = parse_count(text, 1, INT_MAX, "process id", &pid, err);
+    if (code == PR_OK)
+        *(pid_t *)at = (pid_t)pid;
+    return code;
 }
 
-/* ---- options ---- */
+static pr_code
+take_depth(const pr_option *option, const char *text, void *at, pr_err *err)
+{
+    long depth;
+    (void)option;
+    pr_code code =
+        parse_count(text, DEPTH_LEAST, DEPTH_MOST, "depth", &depth, err);
+    if (code == PR_OK)
+        *(uint32_t *)at = (uint32_t)depth;
+    return code;
+}
 
-enum {
-    OPTION_THREADS = 256,
-    OPTION_MODE,
-    OPTION_ASYNC,
-    OPTION_KEEP_IDLE,
-    OPTION_NATIVE,
-    OPTION_NO_GC,
-    OPTION_OPCODES,
-    OPTION_GC_EVENTS,
-    OPTION_MAX_DEPTH,
-    OPTION_STRATEGY,
-    OPTION_CACHE,
-    OPTION_BLOCKING,
-    OPTION_REALTIME,
-    OPTION_STATS,
-    OPTION_DEBUG,
-    OPTION_CHECK,
-    OPTION_LABEL,
-    OPTION_CHILDREN,
-    OPTION_DUMP,
-    OPTION_TASKS,
-    OPTION_GC,
-    OPTION_JSON,
-    OPTION_FSYNC,
-    OPTION_TOP,
-    OPTION_WAIT,
-    OPTION_NO_COMMAND_LINE,
-    OPTION_OVERHEAD,
-    OPTION_EVERY,
-    OPTION_NAME,
-    OPTION_KEEP,
-    OPTION_MAX_SIZE,
-    OPTION_METRICS,
-    OPTION_REPEAT,
-    OPTION_IN_TURN
+static pr_code
+take_runs(const pr_option *option, const char *text, void *at, pr_err *err)
+{
+    (void)option;
+    return parse_count(text, 1, REPEAT_MOST, "number of runs", at, err);
+}
+
+/* ---- several places ---- */
+
+static pr_code
+take_check(const pr_option *option, const char *text, void *at, pr_err *err)
+{
+    rec_options *o = at;
+    o->action = REC_ACTION_CHECK;
+    return take_pid(option, text, &o->pid, err);
+}
+
+static pr_code
+take_gc(const pr_option *option, const char *text, void *at, pr_err *err)
+{
+    rec_options *o = at;
+    o->action = REC_ACTION_GC;
+    return text ? take_time(option, text, &o->gc_every_ns, err) : PR_OK;
+}
+
+static pr_code
+take_label(const pr_option *option, const char *text, void *at, pr_err *err)
+{
+    rec_options *o = at;
+    const char *equals = strchr(text, '=');
+    (void)option;
+    if (!equals || equals == text)
+        return PR_FAIL(err, PR_USAGE, "label '%s' is not KEY=VALUE", text);
+    rec_label *grown = realloc(o->label, (o->n_labels + 1) * sizeof *o->label);
+    if (!grown)
+        return pr_no_memory(err);
+    o->label = grown;
+    o->label[o->n_labels++] =
+        (rec_label){text, (size_t)(equals - text), equals + 1};
+    return PR_OK;
+}
+
+static pr_code
+take_turn(const pr_option *option, const char *text, void *at, pr_err *err)
+{
+    rec_options *o = at;
+    const char **grown = realloc(o->turn, (o->n_turns + 1) * sizeof *o->turn);
+    (void)option;
+    if (!grown)
+        return pr_no_memory(err);
+    o->turn = grown;
+    o->turn[o->n_turns++] = text;
+    return PR_OK;
+}
+
+/* ---- the rows ---- */
+
+static const pr_word strategies[] = {{"auto", REC_AUTO},
+                                     {"colocated", REC_COLOCATED},
+                                     {"remote", REC_REMOTE},
+                                     {"blocking", REC_BLOCKING},
+                                     {NULL, 0}};
+static const pr_word thread_words[] = {{"all", REC_THREADS_ALL},
+                                       {"main", REC_THREADS_MAIN},
+                                       {"gil", REC_THREADS_GIL},
+                                       {NULL, 0}};
+static const pr_word caches[] = {{"read-only", REC_CACHE_READ_ONLY},
+                                 {"anchor", REC_CACHE_ANCHOR},
+                                 {NULL, 0}};
+static const pr_word modes[] = {{"wall", PR_MODE_WALL},
+                                {"cpu", PR_MODE_CPU},
+                                {"gil", PR_MODE_GIL},
+                                {"all", PR_MODE_ALL},
+                                {"exception", PR_MODE_EXCEPTION},
+                                {NULL, 0}};
+static const pr_word async_words[] = {
+    {"running", REC_ASYNC_RUNNING}, {"all", REC_ASYNC_ALL}, {NULL, 0}};
+
+#define AT(field) offsetof(rec_options, field)
+#define VALUE(name, letter, argument, take, field)             \
+    {                                                          \
+        name, letter, argument, take, AT(field), 0, NULL, NULL \
+    }
+#define FLAG(name, letter, field)                                  \
+    {                                                              \
+        name, letter, NULL, pr_take_byte, AT(field), 1, NULL, NULL \
+    }
+#define SET(name, letter, field, value)                               \
+    {                                                                 \
+        name, letter, NULL, pr_take_int, AT(field), value, NULL, NULL \
+    }
+#define WORD(name, argument, field, words)                         \
+    {                                                              \
+        name, 0, argument, pr_take_word, AT(field), 0, words, NULL \
+    }
+#define WHOLE(name, argument, take)               \
+    {                                             \
+        name, 0, argument, take, 0, 0, NULL, NULL \
+    }
+
+static const pr_option rows[] = {
+    VALUE("pid", 'p', "PID", take_pid, pid),
+    VALUE("output", 'o', "FILE", pr_take_text, output),
+    VALUE("rate", 'r', "RATE", take_rate, period_ns),
+    VALUE("duration", 'd', "TIME", take_time, duration_ns),
+    FLAG("force", 'f', force),
+    FLAG("quiet", 'q', quiet),
+    WORD("threads", "WHICH", unwinder.threads, thread_words),
+    WORD("mode", "MODE", unwinder.mode, modes),
+    WORD("async", "WHICH", unwinder.async_mode, async_words),
+    FLAG("keep-idle", 0, unwinder.keep_idle),
+    FLAG("native", 0, unwinder.native),
+    {"no-gc", 0, NULL, pr_take_byte, AT(unwinder.gc), 0, NULL, NULL},
+    FLAG("gc-events", 0, unwinder.gc_events),
+    FLAG("opcodes", 0, unwinder.opcodes),
+    VALUE("max-depth", 0, "N", take_depth, unwinder.max_depth),
+    WORD("cache", "HOW", unwinder.cache, caches),
+    WORD("strategy", "HOW", unwinder.strategy, strategies),
+    SET("blocking", 0, unwinder.strategy, REC_BLOCKING),
+    FLAG("realtime", 0, realtime),
+    FLAG("stats", 0, stats),
+    FLAG("debug", 0, debug),
+    WHOLE("check", "PID", take_check),
+    WHOLE("label", "KEY=VALUE", take_label),
+    SET("dump", 0, action, REC_ACTION_DUMP),
+    SET("tasks", 0, action, REC_ACTION_TASKS),
+    WHOLE("gc", "[TIME]", take_gc),
+    FLAG("json", 0, json),
+    FLAG("children", 0, children),
+    FLAG("fsync", 0, fsync),
+    VALUE("overhead", 0, "SHARE", take_share, overhead),
+    VALUE("every", 0, "TIME", take_time, every_ns),
+    VALUE("for", 0, "TIME", take_time, duration_ns),
+    VALUE("name", 0, "PATTERN", pr_take_text, name),
+    VALUE("keep", 0, "TIME", take_time, keep_ns),
+    VALUE("max-size", 0, "SIZE", take_size, max_bytes),
+    VALUE("metrics", 0, "FILE", pr_take_text, metrics),
+    VALUE("repeat", 0, "N", take_runs, repeat),
+    WHOLE("in-turn", "DIR=COMMAND", take_turn),
+    FLAG("top", 0, top),
+    FLAG("wait", 0, wait),
+    FLAG("no-command-line", 0, no_command_line),
+    SET("version", 'V', action, REC_ACTION_VERSION),
+    SET("help", 'h', action, REC_ACTION_HELP),
+    {NULL, 0, NULL, NULL, 0, 0, NULL, NULL},
 };
-
-static const struct option long_options[] = {
-    {"pid", required_argument, NULL, 'p'},
-    {"output", required_argument, NULL, 'o'},
-    {"rate", required_argument, NULL, 'r'},
-    {"duration", required_argument, NULL, 'd'},
-    {"force", no_argument, NULL, 'f'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"threads", required_argument, NULL, OPTION_THREADS},
-    {"mode", required_argument, NULL, OPTION_MODE},
-    {"async", required_argument, NULL, OPTION_ASYNC},
-    {"keep-idle", no_argument, NULL, OPTION_KEEP_IDLE},
-    {"native", no_argument, NULL, OPTION_NATIVE},
-    {"no-gc", no_argument, NULL, OPTION_NO_GC},
-    {"gc-events", no_argument, NULL, OPTION_GC_EVENTS},
-    {"opcodes", no_argument, NULL, OPTION_OPCODES},
-    {"max-depth", required_argument, NULL, OPTION_MAX_DEPTH},
-    {"cache", required_argument, NULL, OPTION_CACHE},
-    {"strategy", required_argument, NULL, OPTION_STRATEGY},
-    {"blocking", no_argument, NULL, OPTION_BLOCKING},
-    {"realtime", no_argument, NULL, OPTION_REALTIME},
-    {"stats", no_argument, NULL, OPTION_STATS},
-    {"debug", no_argument, NULL, OPTION_DEBUG},
-    {"check", required_argument, NULL, OPTION_CHECK},
-    {"label", required_argument, NULL, OPTION_LABEL},
-    {"dump", no_argument, NULL, OPTION_DUMP},
-    {"tasks", no_argument, NULL, OPTION_TASKS},
-    {"gc", optional_argument, NULL, OPTION_GC},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"children", no_argument, NULL, OPTION_CHILDREN},
-    {"fsync", no_argument, NULL, OPTION_FSYNC},
-    {"overhead", required_argument, NULL, OPTION_OVERHEAD},
-    {"every", required_argument, NULL, OPTION_EVERY},
-    {"for", required_argument, NULL, 'd'},
-    {"name", required_argument, NULL, OPTION_NAME},
-    {"keep", required_argument, NULL, OPTION_KEEP},
-    {"max-size", required_argument, NULL, OPTION_MAX_SIZE},
-    {"metrics", required_argument, NULL, OPTION_METRICS},
-    {"repeat", required_argument, NULL, OPTION_REPEAT},
-    {"in-turn", required_argument, NULL, OPTION_IN_TURN},
-    {"top", no_argument, NULL, OPTION_TOP},
-    {"wait", no_argument, NULL, OPTION_WAIT},
-    {"no-command-line", no_argument, NULL, OPTION_NO_COMMAND_LINE},
-    {"version", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0}};
 
 static const char help[] =
     "usage: pyrec [options] -- COMMAND [argument ...]\n"
@@ -318,237 +371,7 @@ rec_options_help(void)
     return help;
 }
 
-static pr_code
-add_label(rec_options *o, const char *text, pr_err *err)
-{
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text)
-        return PR_FAIL(err, PR_USAGE, "label '%s' is not KEY=VALUE", text);
-    rec_label *grown = realloc(o->label, (o->n_labels + 1) * sizeof *o->label);
-    if (!grown)
-        return pr_no_memory(err);
-    o->label = grown;
-    o->label[o->n_labels++] =
-        (rec_label){text, (size_t)(equals - text), equals + 1};
-    return PR_OK;
-}
-
-static pr_code
-add_turn(rec_options *o, const char *text, pr_err *err)
-{
-    const char **grown = realloc(o->turn, (o->n_turns + 1) * sizeof *o->turn);
-    if (!grown)
-        return pr_no_memory(err);
-    o->turn = grown;
-    o->turn[o->n_turns++] = text;
-    return PR_OK;
-}
-
-static pr_code
-parse_pid(rec_options *o, const char *text, pr_err *err)
-{
-    long pid;
-    pr_code code = parse_count(text, 1, INT_MAX, "process id", &pid, err);
-    if (code == PR_OK)
-        o->pid = (pid_t)pid;
-    return code;
-}
-
-/* "500M", "10G": bytes, or with a letter by powers of 1024. */
-static pr_code
-parse_size(const char *text, uint64_t *ret, pr_err *err)
-{
-    static const char units[] = "KMGT";
-    char *end = NULL;
-    unsigned long long n =
-        isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
-    const char *unit = end && *end ? strchr(units, toupper(*end)) : NULL;
-    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (n > 0 && n <= UINT64_C(1) << (60 - shift) &&
-        (!*end || (unit && !end[1]))) {
-        *ret = (uint64_t)n << shift;
-        return PR_OK;
-    }
-    PR_FAIL(err, PR_USAGE, "'%s' is not a size", text);
-    pr_err_hint(err, "a size is bytes, or has a unit: 500M, 10G");
-    return PR_USAGE;
-}
-
-static pr_code
-parse_depth(rec_options *o, const char *text, pr_err *err)
-{
-    long depth;
-    pr_code code =
-        parse_count(text, DEPTH_LEAST, DEPTH_MOST, "depth", &depth, err);
-    if (code == PR_OK)
-        o->unwinder.max_depth = (uint32_t)depth;
-    return code;
-}
-
-static pr_code
-take_word(rec_options *o, int option, const char *text, pr_err *err)
-{
-    int value = 0;
-    pr_code code;
-    switch (option) {
-    case OPTION_THREADS:
-        code = parse_word("threads", text, thread_words, &value, err);
-        if (code == PR_OK)
-            o->unwinder.threads = (rec_threads)value;
-        return code;
-    case OPTION_MODE:
-        code = parse_word("mode", text, modes, &value, err);
-        if (code == PR_OK)
-            o->unwinder.mode = (pr_mode)value;
-        return code;
-    case OPTION_ASYNC:
-        code = parse_word("async", text, async_words, &value, err);
-        if (code == PR_OK)
-            o->unwinder.async_mode = (rec_async)value;
-        return code;
-    case OPTION_CACHE:
-        code = parse_word("cache", text, caches, &value, err);
-        if (code == PR_OK)
-            o->unwinder.cache = (rec_cache)value;
-        return code;
-    default:
-        code = parse_word("strategy", text, strategies, &value, err);
-        if (code == PR_OK)
-            o->unwinder.strategy = (rec_strategy)value;
-        return code;
-    }
-}
-
-static pr_code
-take_value(rec_options *o, int option, const char *text, pr_err *err)
-{
-    switch (option) {
-    case 'p':
-        return parse_pid(o, text, err);
-    case 'o':
-        o->output = text;
-        return PR_OK;
-    case 'r':
-        return parse_rate(text, &o->period_ns, err);
-    case 'd':
-        return parse_time(text, &o->duration_ns, err);
-    case OPTION_CHECK:
-        o->action = REC_ACTION_CHECK;
-        return parse_pid(o, text, err);
-    case OPTION_MAX_DEPTH:
-        return parse_depth(o, text, err);
-    case OPTION_GC:
-        o->action = REC_ACTION_GC;
-        return parse_time(text, &o->gc_every_ns, err);
-    case OPTION_OVERHEAD:
-        return parse_share(text, &o->overhead, err);
-    case OPTION_EVERY:
-        return parse_time(text, &o->every_ns, err);
-    case OPTION_KEEP:
-        return parse_time(text, &o->keep_ns, err);
-    case OPTION_MAX_SIZE:
-        return parse_size(text, &o->max_bytes, err);
-    case OPTION_NAME:
-        o->name = text;
-        return PR_OK;
-    case OPTION_METRICS:
-        o->metrics = text;
-        return PR_OK;
-    case OPTION_LABEL:
-        return add_label(o, text, err);
-    case OPTION_REPEAT:
-        return parse_count(text, 1, REPEAT_MOST, "number of runs", &o->repeat,
-                           err);
-    case OPTION_IN_TURN:
-        return add_turn(o, text, err);
-    default:
-        return take_word(o, option, text, err);
-    }
-}
-
-/* ---- options without a value ---- */
-
-typedef struct flag {
-    int option;
-    size_t offset; /* of a bool in rec_options */
-} flag;
-
-static const flag flags[] = {
-    {'f', offsetof(rec_options, force)},
-    {'q', offsetof(rec_options, quiet)},
-    {OPTION_REALTIME, offsetof(rec_options, realtime)},
-    {OPTION_STATS, offsetof(rec_options, stats)},
-    {OPTION_DEBUG, offsetof(rec_options, debug)},
-    {OPTION_JSON, offsetof(rec_options, json)},
-    {OPTION_CHILDREN, offsetof(rec_options, children)},
-    {OPTION_FSYNC, offsetof(rec_options, fsync)},
-    {OPTION_TOP, offsetof(rec_options, top)},
-    {OPTION_WAIT, offsetof(rec_options, wait)},
-    {OPTION_NO_COMMAND_LINE, offsetof(rec_options, no_command_line)}};
-
-static bool
-take_flag(rec_options *o, int option)
-{
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (flags[i].option == option) {
-            *(bool *)((char *)o + flags[i].offset) = true;
-            return true;
-        }
-    return false;
-}
-
-/* The action of pyrec. */
-static bool
-take_action(rec_options *o, int option)
-{
-    switch (option) {
-    case 'h':
-        o->action = REC_ACTION_HELP;
-        return true;
-    case 'V':
-        o->action = REC_ACTION_VERSION;
-        return true;
-    case OPTION_DUMP:
-        o->action = REC_ACTION_DUMP;
-        return true;
-    case OPTION_TASKS:
-        o->action = REC_ACTION_TASKS;
-        return true;
-    case OPTION_GC:
-        o->action = REC_ACTION_GC;
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Options of the unwinder. */
-static void
-take_switch(rec_unwinder_opts *u, int option)
-{
-    switch (option) {
-    case OPTION_KEEP_IDLE:
-        u->keep_idle = 1;
-        break;
-    case OPTION_NATIVE:
-        u->native = 1;
-        break;
-    case OPTION_NO_GC:
-        u->gc = 0;
-        break;
-    case OPTION_GC_EVENTS:
-        u->gc_events = 1;
-        break;
-    case OPTION_OPCODES:
-        u->opcodes = 1;
-        break;
-    case OPTION_BLOCKING:
-        u->strategy = REC_BLOCKING;
-        break;
-    default:
-        break;
-    }
-}
+/* ---- what goes together ---- */
 
 /* Options of a schedule without one. */
 static pr_code
@@ -628,18 +451,6 @@ check_complete(const rec_options *o, pr_err *err)
     return PR_USAGE;
 }
 
-static pr_code
-take_option(rec_options *o, int option, char **argv, pr_err *err)
-{
-    if (option == '?' || option == ':')
-        return pr_usage_option("pyrec", option, argv[optind - 1], err);
-    if (optarg)
-        return take_value(o, option, optarg, err);
-    if (!take_flag(o, option) && !take_action(o, option))
-        take_switch(&o->unwinder, option);
-    return PR_OK;
-}
-
 static void
 join_line(rec_options *o, char **argv, int n)
 {
@@ -654,15 +465,10 @@ rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
 {
     *ret = (rec_options){.period_ns = DEFAULT_PERIOD_NS,
                          .unwinder = REC_UNWINDER_OPTS_INIT};
-    optind = 1;
-    opterr = 0;
-    int option;
-    while ((option = getopt_long(argc, argv, "+:p:o:r:d:fqVh", long_options,
-                                 NULL)) != -1) {
-        pr_code code = take_option(ret, option, argv, err);
-        if (code != PR_OK)
-            return code;
-    }
+    static const pr_options options = {"pyrec", rows, true};
+    pr_code code = pr_options_read(&options, argc, argv, ret, err);
+    if (code != PR_OK)
+        return code;
     if (optind < argc && strcmp(argv[optind - 1], "--") != 0) {
         PR_FAIL(err, PR_USAGE, "unexpected '%s'", argv[optind]);
         pr_err_hint(err, "a process comes after -p, a command after --");
