@@ -44,7 +44,7 @@ _Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
 /* Index of a finished file: 3 million segments and more. */
 #define PF_INDEX_MAX (64u << 20)
 
-/* What a reader spends unless its caller says otherwise.  Recorded profiles
+/* The budget of a reader unless its caller sets another.  Recorded profiles
  * expand by 3 to 60; a small file of any content may take a tenth of a
  * second. */
 #define PF_MEMORY_DEFAULT    ((uint64_t)1 << 30)

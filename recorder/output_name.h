@@ -25,15 +25,15 @@ void rec_output_name_of(pid_t pid, char to[REC_NAME_MOST + 1]);
  * or module, else the program.  malloc'ed; NULL: out of memory. */
 char *rec_output_default(pid_t pid, time_t now);
 
-/* Of the `nth` descendant (from 1) with this pid.  malloc'ed; NULL: out of
- * memory. */
+/* The output of the `nth` descendant (from 1) with this pid.  malloc'ed; NULL:
+ * out of memory. */
 char *rec_output_of_child(const char *output, pid_t pid, unsigned nth);
 
 /* run.*.bin, for a message.  malloc'ed; NULL: out of memory. */
 char *rec_output_pattern(const char *output);
 
-/* What the writer would refuse, before a command is started.  PR_EXISTS without
- * `force`; PR_USAGE: it is not a regular file. */
+/* Refuse what the writer would refuse, before a command is started.  PR_EXISTS
+ * without `force`; PR_USAGE: it is not a regular file. */
 pr_code rec_output_check(const char *output, bool force, pr_err *err);
 
 /* PR_IO: the folder of the output is missing or may not be written. */

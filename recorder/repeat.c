@@ -255,7 +255,7 @@ share_tally(repeat *r, pr_err *err)
     return PR_OK;
 }
 
-/* What one run says in its own summary, once for all of them. */
+/* The sentences of a run's own summary, once for all runs. */
 static void
 print_end(const repeat *r)
 {

@@ -48,7 +48,7 @@ make_output(rec_options *o, pr_err *err)
     return PR_OK;
 }
 
-/* What the recorder says would be written across the view. */
+/* Messages of the recorder would be written across the view. */
 static void
 be_silent(rec_options *o)
 {

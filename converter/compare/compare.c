@@ -144,7 +144,7 @@ is_tested(const comparison *c, const conv_change *change)
            fmax(change->base_share, change->new_share) >= c->opts->least_share;
 }
 
-/* What qsort() sees: p of a function. */
+/* An item of the list that qsort() sorts: p of a function. */
 typedef struct ranked {
     double p;
     size_t f;
@@ -279,8 +279,8 @@ judge_one(const comparison *c, size_t f, double *room)
 
 /* ---- the whole ---- */
 
-/* The common factor of the runs by Student's test, without moderation: there
- * is one of it.  Of two runs its variance is assumed. */
+/* The common factor of the runs by Student's test, without moderation, as
+ * there is one of it.  With two runs its variance is assumed. */
 static void
 test_factor(const comparison *c)
 {

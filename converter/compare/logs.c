@@ -105,7 +105,7 @@ find_centres(conv_logs *l, double *room)
     }
 }
 
-/* Of all seconds of a run: the factor where there is no centre. */
+/* The logarithm of all seconds of each run: the factor without a centre. */
 static void
 take_whole(const conv_sides *sides, conv_logs *l)
 {

@@ -26,7 +26,7 @@ counting(const conv_logs *logs, size_t f)
     return 1 / fmax(logs->count[f], 1);
 }
 
-/* Of one run, pooled over both sides. */
+/* The variance of one run, pooled over both sides. */
 static double
 pooled(const conv_sides *sides, const double *y, double df)
 {
@@ -77,7 +77,7 @@ moderate(const conv_logs *logs, double df, double *variance, double *room)
 
 /* ---- one run a side ---- */
 
-/* Of one of two runs: counting, and runs as they usually vary. */
+/* The variance of one of two runs: that of counting, and that of usual runs. */
 static double
 assumed(const conv_sides *sides, const conv_logs *logs, size_t f)
 {
@@ -98,8 +98,8 @@ of_centre(const conv_sides *sides, const conv_logs *logs)
     return HALF_PI * n / (sum * sum);
 }
 
-/* What the scale adds to each function: the uncertainty of the centre, or, in
- * seconds, the factor of the runs, which is not taken out. */
+/* The variance that the scale adds to each function: the uncertainty of the
+ * centre, or, in seconds, the factor of the runs, which is not taken out. */
 static double
 of_scale(conv_scale scale, double centre)
 {

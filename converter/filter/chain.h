@@ -18,7 +18,7 @@ typedef struct conv_skip {
     void *context;
 } conv_skip;
 
-/* What the filters did; the caller's, and filled when they finish. */
+/* The work of the filters; the caller's, and filled when they finish. */
 typedef struct conv_filtered {
     char unmatched[128]; /* a name that meant nothing; "": all did */
 } conv_filtered;

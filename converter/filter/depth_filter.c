@@ -1,8 +1,8 @@
 /*
  * depth_filter.c - a stack that is too deep loses its middle.
  *
- * Of a stack deeper than the limit the outermost half and the innermost half
- * stay, around one frame that stands for the rest.  That frame and its two
+ * A stack deeper than the limit keeps its outermost half and its innermost
+ * half, around one frame that stands for the rest.  That frame and its two
  * names come first of all, so an id after the filter is the id before it and
  * a constant.
  */

@@ -276,7 +276,7 @@ end_filter(pr_sink *sink)
     return next;
 }
 
-/* What no sample can answer is refused: no answer is better than none found.
+/* Refuse a condition that no sample can answer: a count of 0 would be wrong.
  * The count of GIL requests: CPython 3.15 Include/cpython/pystate.h
  * gil_requested. */
 static pr_code

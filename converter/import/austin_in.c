@@ -29,7 +29,7 @@ first_part(pr_text text)
     return (pr_text){text.bytes, conv_frame_text_find(text, ';')};
 }
 
-/* What follows a part, without the ';' between them. */
+/* The text after a part, without the ';' between them. */
 static pr_text
 after_part(pr_text text, pr_text part)
 {
@@ -141,8 +141,9 @@ take_numbers(pr_text *line, pr_text ret[NUMBERS_MAX], size_t *ret_n)
     return true;
 }
 
-/* Of "US BYTES BYTES" the first two are still in the line: the last part of a
- * stack of version 1 ends in a thread's number, a line or a parenthesis. */
+/* The first two numbers of "US BYTES BYTES" are still in the line: the last
+ * part of a stack of version 1 ends in a thread's number, a line or a
+ * parenthesis. */
 static void
 take_full(pr_text *line, pr_text *us)
 {

@@ -463,8 +463,8 @@ lay_out(const entry *e, const entry *end, uint64_t interval)
     return l;
 }
 
-/* Of entries without order, one with several samples comes last: it has room
- * for a sample of one interval. */
+/* An entry with several samples comes last among entries without order: it has
+ * room for a sample of one interval. */
 static void
 choose_last(thread *t)
 {

@@ -17,7 +17,7 @@ typedef struct conv_lines {
 /* The next line that is neither empty nor a comment ("#"); false: none. */
 bool conv_lines_next(conv_lines *lines);
 
-/* Separate the number at the end of the line; false: there is none. */
+/* Separate the number at the end of the line; false: none. */
 bool conv_lines_number(pr_text line, pr_text *ret_stack, uint64_t *ret);
 
 /* PR_DAMAGED: the line is not what it should be. */
@@ -27,7 +27,7 @@ pr_code conv_lines_fail(const conv_lines *lines, const char *what, pr_err *err);
  * end is missing if it is longer than the head. */
 bool conv_lines_first(conv_content head, conv_lines *ret);
 
-/* The value of the first comment "# key: value"; false: there is none. */
+/* The value of the first comment "# key: value"; false: none. */
 bool conv_lines_comment(conv_content file, const char *key, pr_text *ret);
 
 #endif

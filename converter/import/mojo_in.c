@@ -38,7 +38,7 @@ typedef struct key {
     uint64_t pid, number;
 } key;
 
-/* What a number of a process means. */
+/* The meaning of a number of a process. */
 typedef struct meaning {
     pr_text text;   /* of a string */
     uint32_t frame; /* of a frame */

@@ -16,7 +16,7 @@ pr_code conv_recording_open(const char *path, const char *from, uint64_t memory,
                             conv_recording **ret, pr_err *err);
 void conv_recording_free(conv_recording *recording); /* takes NULL */
 
-/* What they return lives as long as the recording. */
+/* Their results live as long as the recording. */
 const pr_start *conv_recording_start(const conv_recording *recording);
 const pr_process *conv_recording_process(const conv_recording *recording,
                                          size_t i); /* NULL past the end */

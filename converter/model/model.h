@@ -189,7 +189,7 @@ bool conv_model_is_task(const conv_model *model, uint32_t function);
 /* Where the function is: its first line, else the least line seen, else 0. */
 int32_t conv_model_line_of(const conv_model *model, uint32_t function);
 
-/* The metadata of that key; false: there is none. */
+/* The metadata of that key; false: none. */
 bool conv_model_meta(const conv_model *model, const char *key, pr_bytes *ret);
 
 /* The end of the recording: of the last sample's time, or what the recorder

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* What qsort() compares. */
+/* An item that qsort() compares. */
 typedef struct row {
     uint64_t first, second, n;
     uint32_t unit;

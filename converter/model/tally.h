@@ -6,7 +6,7 @@
 
 #include "converter/model/model.h"
 
-/* What a thread did at a sample, in one word (spec/convert.md 5). */
+/* The activity of a thread at a sample, in one word (spec/convert.md 5). */
 typedef enum conv_state {
     CONV_STATE_GIL,     /* held the GIL */
     CONV_STATE_WAITING, /* had asked for it */

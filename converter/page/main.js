@@ -32,7 +32,7 @@ class Page {
     this.calls = new Calls(this.profile, (func) => wanted !== "all" && functions[func].kind !== wanted);
   }
 
-  /* Of the side that is drawn, and of the other one in a comparison. */
+  /* The sums of the side that is drawn, and of the other one in a comparison. */
   makeSums() {
     const { profile, calls, selection } = this, side = SIDES.indexOf(selection.side);
     this.sums = new Sums(profile, calls, selection, side);

@@ -25,8 +25,8 @@ typedef struct sums {
     uint8_t *marked; /* [node]: bit `side` is set if mark_stack() was there */
 } sums;
 
-/* Whatever the node stands for, this side has on its stacks.  A node that is
- * marked has marked its callers. */
+/* Mark the function of a node, and those of its callers, as on a stack of this
+ * side.  A node that is marked has marked its callers. */
 static void
 mark_stack(const conv_model *model, uint32_t node, int side, sums *s)
 {

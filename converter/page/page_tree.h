@@ -2,7 +2,7 @@
  * page_tree.h - the stacks that a page holds.
  *
  * A screen shows some thousand frames, a profile may have millions of stacks.
- * Of those the tree keeps the heaviest.  The samples of a stack that it leaves
+ * The tree keeps the heaviest of them.  The samples of a stack that it leaves
  * out go to a node of its nearest kept ancestor, with the function in which
  * they ended: so the self time of every function stays exact, and only frames
  * in between are missing.

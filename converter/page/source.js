@@ -47,7 +47,7 @@ class SourceView {
     return text.element("label", {}, "file ", select);
   }
 
-  /* What of the sources is in the page. */
+  /* The sources that are in the page. */
   reason() {
     const { sources } = this.profile.facts;
     if (!sources) return "The page holds no source. pyconv --to html --source DIR puts the files below DIR into it.";

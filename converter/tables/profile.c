@@ -93,7 +93,7 @@ duration_us(const conv_model *model)
     return end;
 }
 
-/* What the statuses of all samples say together. */
+/* Facts that the statuses of all samples show together. */
 typedef struct states {
     unsigned any, all; /* bits that some sample has; that each has */
     uint64_t ran_n, ran_us;
@@ -437,7 +437,7 @@ microseconds_or_null(const conv_counts *counts, pr_count_kind kind)
     return value == CONV_NO_COUNT ? CONV_NULL : conv_row_limit(value / 1000);
 }
 
-/* What the scheduler counted of the thread while it was recorded. */
+/* The scheduler's counts of the thread while it was recorded. */
 static void
 bind_scheduling(conv_row *row, const conv_counts *counts)
 {

@@ -23,7 +23,7 @@ typedef struct conv_row {
     pr_buffer text; /* scratch; counts the names that were changed */
 } conv_row;
 
-/* What SQLite says went wrong, as a pr_code with a sentence. */
+/* The failure that SQLite reports, as a pr_code with a sentence. */
 pr_code conv_sqlite_fail(struct sqlite3 *database, pr_err *err);
 /* The same of a code of SQLite's file methods. */
 pr_code conv_sqlite_fail_file(int code, pr_err *err);

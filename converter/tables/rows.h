@@ -12,7 +12,7 @@
 
 enum { CONV_ROWS_COLUMNS = 10 }; /* at most */
 
-/* Fill the next row, CONV_NULL for NULL; false: there is none. */
+/* Fill the next row, CONV_NULL for NULL; false: none. */
 typedef bool (*conv_rows_next)(void *context, int64_t *row);
 
 /* Insert all rows into the table, which has that many columns. */

@@ -33,7 +33,7 @@ ask_integer(sqlite3 *database, const char *sql, int64_t *ret, pr_err *err)
     return rc;
 }
 
-/* What a database that is added to may not do to us: its schema is not
+/* Limits for a database that is added to: its schema is not
  * trusted. */
 static void
 guard(sqlite3 *database)
@@ -160,7 +160,7 @@ conv_tables_fill(conv_tables *t, conv_large table, conv_rows_next next,
                                   large[table].columns, next, context, err);
 }
 
-/* The id of the profile with this identity; 0: there is none. */
+/* The id of the profile with this identity; 0: none. */
 static pr_code
 find_profile(conv_tables *t, uint64_t hash, int64_t *ret, pr_err *err)
 {

@@ -30,7 +30,7 @@ typedef struct group {
     uint32_t thread;
 } group;
 
-/* Of the base of a comparison, and of the rest. */
+/* Samples of the base of a comparison, and of the rest. */
 typedef struct counts {
     uint64_t base, rest;
 } counts;

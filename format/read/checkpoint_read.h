@@ -1,6 +1,6 @@
 /*
- * checkpoint_read.h - a checkpoint's frame and the typed records of its body, read
- * (spec/format.md 5.2, 5.3).
+ * checkpoint_read.h - a checkpoint's frame and the typed records of its body,
+ * read (spec/format.md 5.2, 5.3).
  */
 #ifndef FORMAT_READ_CHECKPOINT_READ_H
 #define FORMAT_READ_CHECKPOINT_READ_H
@@ -10,7 +10,7 @@
 
 #include <pyrec/error.h>
 
-/* What a checkpoint says of itself; `stored` is borrowed from its frame. */
+/* The head of a checkpoint; `stored` is borrowed from its frame. */
 typedef struct pf_checkpoint {
     uint32_t number;
     uint64_t first_check; /* checksum of checkpoint 0; 0 in itself */

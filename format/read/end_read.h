@@ -26,7 +26,7 @@ typedef struct pf_index {
 
 void pf_index_release(pf_index *index);
 
-/* The index whose last byte is before `end`.  PR_END: there is none, or not a
+/* The index whose last byte is before `end`.  PR_END: none, or not a
  * whole one; PR_NEWER; PR_IO, PR_NOMEM. */
 pr_code pf_index_read(const pf_input *in, uint64_t end, bool swapped,
                       pf_index *ret, pr_err *err);
@@ -34,7 +34,7 @@ pr_code pf_index_read(const pf_input *in, uint64_t end, bool swapped,
 /* Statistics and footer, which end at `end`. */
 typedef struct pf_footer {
     uint64_t at;    /* of the statistics, or of the footer without them */
-    pr_stats stats; /* without PR_STATS_PRESENT: there are none */
+    pr_stats stats; /* without PR_STATS_PRESENT: none */
     uint32_t strings, frames;
     uint64_t file_size;
 } pf_footer;

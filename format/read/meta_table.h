@@ -31,7 +31,7 @@ pr_code pf_metadata_set(pf_metadata *metadata, const pr_pair *pair,
 /* After the last pf_metadata_set(). */
 void pf_metadata_sort(pf_metadata *metadata);
 
-/* The pair of a key, once they are sorted; NULL: there is none. */
+/* The pair of a key, once they are sorted; NULL: none. */
 const pf_meta *pf_metadata_find(const pf_metadata *metadata, const char *key);
 
 /* The decimal number that is the value of a key; 0: it is not one below 2^64,

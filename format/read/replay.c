@@ -267,7 +267,7 @@ tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
     return pf_checkpoint_walk(kept, &rest_ops, p, err);
 }
 
-/* What a checkpoint says beside the samples. */
+/* The records of a checkpoint beside the samples. */
 static pr_code
 tell_kept(replay *p, const pf_segment *s, pr_err *err)
 {

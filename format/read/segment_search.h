@@ -1,6 +1,6 @@
 /*
- * segment_search.h - find the segments of a file that has no index, or of which a
- * part is damaged.
+ * segment_search.h - find the segments of a file that has no index, or of which
+ * a part is damaged.
  */
 #ifndef FORMAT_READ_SEGMENT_SEARCH_H
 #define FORMAT_READ_SEGMENT_SEARCH_H
@@ -32,12 +32,12 @@ void pf_search_begin(pf_search *search, const pf_input *in, bool swapped,
 void pf_search_end(pf_search *search);
 
 /* The first whole checkpoint whose data frame can begin at or after `at`.
- * PR_END: there is none.  PR_NEWER, PR_IO, PR_NOMEM. */
+ * PR_END: none.  PR_NEWER, PR_IO, PR_NOMEM. */
 pr_code pf_search_next(pf_search *search, uint64_t at, pf_found *ret,
                        pr_err *err);
 
-/* What the bytes from `at` on are, by the headers of a zstd data frame and its
- * blocks (RFC 8878 3.1.1). */
+/* The kind of the bytes from `at` on, by the headers of a zstd data frame and
+ * its blocks (RFC 8878 3.1.1). */
 typedef enum pf_frame_state {
     PF_FRAME_NONE, /* not the beginning of a data frame */
     PF_FRAME_OPEN, /* a data frame that does not end before `end` */

@@ -188,7 +188,7 @@ is_data_whole(const pf_reader *r, const pf_found *f, bool *ret, pr_err *err)
     return code;
 }
 
-/* Of segments with one number the first whole one stays. */
+/* The first whole one of the segments with one number stays. */
 static pr_code
 drop_repeated(pf_reader *r, found_list *list, pr_err *err)
 {

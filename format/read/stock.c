@@ -63,7 +63,7 @@ refuse_offsets(const pf_reader *r, pr_err *err)
 enum { APPENDED_MAX = 64 << 10 };
 
 /* A footer says where it ends, which makes it easy to find.  *ret_end: where
- * the last one ends; 0: there is none. */
+ * the last one ends; 0: none. */
 static pr_code
 find_footer(const pf_reader *r, uint64_t *ret_end, pr_err *err)
 {

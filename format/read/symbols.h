@@ -94,7 +94,7 @@ pr_code pf_names_thread(void *names, pf_ref ref, const pr_thread *thread,
                         pr_err *err);
 pr_code pf_names_base(void *names, pf_ref ref, uint64_t base_us, pr_err *err);
 pr_code pf_names_meta(void *names, const pr_pair *pair, pr_err *err);
-/* The counter of the same thread or process and kind; NULL: there is none. */
+/* The counter of the same thread or process and kind; NULL: none. */
 const pr_count *pf_names_find_count(const pf_names *names,
                                     const pr_count *wanted);
 pr_code pf_names_count(void *names, pf_ref ref, const pr_count *count,

@@ -371,7 +371,7 @@ has_ending(const pf_reader *r, bool *ret, pr_err *err)
                             : PR_OK;
 }
 
-/* What the bytes after the last whole segment mean. */
+/* The meaning of the bytes after the last whole segment. */
 static pr_code
 judge_rest(pf_reader *r, const pf_layout *layout, pr_err *err)
 {

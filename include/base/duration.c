@@ -110,7 +110,7 @@ scale(uint64_t whole, uint64_t decimals, uint64_t unit_ns, uint64_t *ret_ns)
     return true;
 }
 
-/* What follows "MM" or "HH" of a clock: ":MM", ":SS.5". */
+/* The text after "MM" or "HH" of a clock: ":MM", ":SS.5". */
 static bool
 read_clock(cursor *c, uint64_t first, uint64_t *ret_ns)
 {

@@ -15,7 +15,7 @@ one_line(pr_quote rule)
     return rule == PR_QUOTE_LINE || rule == PR_QUOTE_FRAME;
 }
 
-/* What one byte below 0x80 becomes; NULL: itself. */
+/* The form of one byte below 0x80; NULL: itself. */
 static const char *
 special(pr_quote rule, unsigned char c)
 {
@@ -44,7 +44,7 @@ breaks_line(uint32_t point)
            point == 0x2029;
 }
 
-/* What the character becomes; NULL: itself. */
+/* The form of the character; NULL: itself. */
 static const char *
 instead_of(pr_quote rule, pr_char c)
 {

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What one function, or a whole run, had of one run. */
+/* The samples and time of one function, or of all, in one run. */
 typedef struct conv_measure {
     int64_t n;  /* samples */
     int64_t us; /* the time that they stand for */
@@ -108,8 +108,9 @@ typedef struct conv_comparison {
     conv_scale scale; /* CONV_SCALE_SECONDS in place of CONV_SCALE_CENTRED if
                        * there are too few functions for a centre */
     double factor;    /* common to all functions, new / base */
-    /* the 95 % interval of the factor, and its two-sided p.  With one run a side
-     * they rest on assumed variances, and are NAN where there is no centre. */
+    /* the 95 % interval of the factor, and its two-sided p.  With one run a
+     * side they rest on assumed variances, and are NAN where there is no
+     * centre. */
     double factor_low, factor_high, factor_p;
     double common_sd; /* with one run a side: the part of each function's sd
                        * that the runs' factor makes; else 0 */
@@ -162,8 +163,8 @@ typedef struct conv_newest {
     double p;     /* of the n, or the smallest of all */
 } conv_newest;
 
-/* A reason to record more runs, not a verdict: it alarms about 1.5 times in 1000
- * unchanged series and builds.  n values, the newest last; fewer than ten
+/* A reason to record more runs, not a verdict: it alarms about 1.5 times in
+ * 1000 unchanged series and builds.  n values, the newest last; fewer than ten
  * never alarm. */
 conv_newest conv_judge_newest(const double *y, size_t n);
 

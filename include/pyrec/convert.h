@@ -13,7 +13,7 @@ extern "C" {
 
 struct sqlite3;
 
-/* What a number in an output means. */
+/* The meaning of a number in an output. */
 typedef enum conv_time {
     CONV_TIME_DEFAULT = 0, /* the target's own choice */
     CONV_TIME_REAL = 1,    /* to the next sample, at most twice the interval */
@@ -133,7 +133,7 @@ typedef struct conv_import_info {
 /* The imports in the order of `pyconv --list`; NULL past the end. */
 const conv_import_info *conv_import_get(size_t i);
 
-/* What the conversion did, for the summary. */
+/* The work of the conversion, for the summary. */
 typedef struct conv_report {
     uint64_t samples;       /* in the output */
     uint64_t names_changed; /* escaped or cut to fit the target */

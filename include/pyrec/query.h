@@ -28,8 +28,9 @@ typedef struct q_value {
  * folders of them, each a profile of its own, which are converted into memory.
  * A folder alone has a database in the user's cache, which is brought up to
  * date (conv_archive_open(); the environment's XDG_CACHE_HOME and HOME say
- * where the cache is; without one it is converted into memory).  PR_FOREIGN for anything else, PR_NEWER for a schema of
- * another version; PR_CUT or PR_DAMAGED with *ret set: a part was read. */
+ * where the cache is; without one it is converted into memory).  PR_FOREIGN for
+ * anything else, PR_NEWER for a schema of another version; PR_CUT or PR_DAMAGED
+ * with *ret set: a part was read. */
 pr_code q_open(const char *path, q_database **ret, pr_err *err);
 /* memory: as conv_opts has it, for profiles; 0: the default.  n 0: no tables,
  * for questions of the language alone, such as "help top". */
@@ -85,7 +86,8 @@ typedef struct q_check_answer {
 pr_code q_run_check(q_database *database, const char *query,
                     const q_check_opts *opts, q_check_answer *ret, pr_err *err);
 
-/* What an answer rests on.  A count that the profile does not know is -1. */
+/* The samples that an answer rests on.  A count that the profile does not know
+ * is -1. */
 typedef struct q_basis {
     int64_t samples, all_samples; /* asked about; in the database */
     double seconds;               /* that these samples stand for; < 0: the
@@ -105,7 +107,7 @@ const char *q_result_title(const q_result *result);
 /* Lines that belong into the head of the answer; NULL after the last. */
 const char *q_result_note(const q_result *result, size_t i);
 
-/* Of diff and check: the comparison as a whole.  NULL for other answers. */
+/* The comparison of a diff or check as a whole.  NULL for other answers. */
 const conv_comparison *q_result_comparison(const q_result *result);
 
 /* The stacks of the samples that a query is about, whatever its verb, as the

@@ -76,7 +76,7 @@ typedef struct pf_replay_opts {
         }                                         \
     }
 
-/* What a file may cost.  A file beyond it is refused with PR_LIMIT and a
+/* The budget of a file.  A file beyond it is refused with PR_LIMIT and a
  * message that names the budget, before the memory or time is spent. */
 typedef struct pf_reader_opts {
     size_t size;        /* sizeof(pf_reader_opts) */

@@ -108,7 +108,7 @@
         "CREATE TABLE opcode(python TEXT NOT NULL, number INTEGER NOT NULL,"   \
         " name TEXT NOT NULL, PRIMARY KEY(python, number)) WITHOUT ROWID;"
 
-/* What a person asks; each is made of the tables above. */
+/* Views for questions; each is made of the tables above. */
 #define PR_SCHEMA_VIEWS                                                        \
     "CREATE VIEW profiles AS SELECT id AS profile_id, source, recording,"      \
     " host, command, commit_id, python, mode, samples,"                        \

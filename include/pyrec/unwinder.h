@@ -84,7 +84,7 @@ typedef struct rec_unwinder_opts {
             0, 0                                                             \
     }
 
-/* What a target is. */
+/* A target. */
 typedef struct rec_target {
     pid_t pid;
     uint8_t python[3]; /* major, minor, micro */

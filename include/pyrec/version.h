@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* Of the headers that a caller was compiled with. */
+/* The version of the headers that a caller was compiled with. */
 #define PYREC_VERSION "0.1.0"
 
-/* Of the library that a caller is linked with: "MAJOR.MINOR.PATCH", static.
- * Thread-safe. */
+/* The version of the library that a caller is linked with:
+ * "MAJOR.MINOR.PATCH", static.  Thread-safe. */
 const char *pr_version(void);
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ typedef struct pf_writer_opts {
         sizeof(pf_writer_opts), PF_COMPRESSION_ZSTD, 0, 0, 0, 0, 0 \
     }
 
-/* What the writer did; names as CPython 3.15 BinaryWriter.get_stats(). */
+/* The work of the writer; names as CPython 3.15 BinaryWriter.get_stats(). */
 typedef struct pf_writer_stats {
     uint64_t repeat_records, repeat_samples;
     uint64_t full_records, suffix_records, pop_push_records;

@@ -33,7 +33,7 @@ typedef struct check {
     bool needs_runs;
 } check;
 
-/* What a rule found: functions that break it, the worst first. */
+/* The findings of a rule: functions that break it, the worst first. */
 typedef struct finding {
     size_t *function; /* those that the rule means */
     size_t n;
@@ -276,7 +276,8 @@ fail_unknown(const check *c, const q_rule *rule, size_t run, pr_err *err)
                    rule->text, source ? source : "a run");
 }
 
-/* Of all new runs together, in percent; < 0: unknown, of run *ret_run. */
+/* The share in all new runs together, in per cent; < 0: run *ret_run does not
+ * know it. */
 static double
 share_of_runs(const check *c, q_rule_subject subject, size_t *ret_run)
 {

@@ -178,7 +178,7 @@ plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
-/* What pyquery did before it compared, and the factor that runs share. */
+/* The steps before the comparison, and the factor that runs share. */
 static void
 describe_scale(const conv_comparison *h, conv_scale asked, pr_buffer *to)
 {

@@ -172,7 +172,7 @@ q_database_integer(q_database *database, const char *sql, int64_t *ret,
     return rc == PR_END ? PR_FAIL(err, PR_INTERNAL, "a row is missing") : rc;
 }
 
-/* What SQLite says about a text of the user's is about his text. */
+/* SQLite's message about a text of the user's is about that text. */
 static pr_code
 fail_guarded(q_database *database, int rc, pr_err *err)
 {
@@ -381,7 +381,7 @@ add_functions(sqlite3 *sqlite)
                : rc;
 }
 
-/* What questions need to know beforehand. */
+/* Facts that questions need beforehand. */
 static pr_code
 learn(q_database *database, pr_err *err)
 {

@@ -85,7 +85,7 @@ pr_code q_nodes_read(q_database *database, sqlite3_stmt *functions,
                      q_nodes *ret, pr_err *err);
 void q_nodes_release(q_nodes *nodes);
 
-/* What a row of an answer counts.  For a tree: in pre-order of the output. */
+/* The amounts of a row of an answer.  For a tree: in pre-order of the output. */
 typedef struct q_group {
     int64_t split, a, b; /* its key */
     int64_t last;        /* of its latest outermost node */

@@ -23,7 +23,7 @@ typedef struct line_text {
 } line_text;
 
 typedef struct source_file {
-    char *text; /* NULL: there is none */
+    char *text; /* NULL: none */
     size_t len;
 } source_file;
 
@@ -47,7 +47,7 @@ read_source(const char *path)
     return f;
 }
 
-/* Line `number` from 1, without its end; false: there is none. */
+/* Line `number` from 1, without its end; false: none. */
 static bool
 find_line(const source_file *f, int64_t number, line_text *ret)
 {

@@ -718,7 +718,7 @@ check_link(const parser *p, const q_verb_info *v, pr_err *err)
     return PR_USAGE;
 }
 
-/* What belongs to the verb itself: its number, its name, its files. */
+/* The words of the verb itself: its number, its name, its files. */
 static pr_code
 take_subject(parser *p, const q_verb_info *v, pr_err *err)
 {

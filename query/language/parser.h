@@ -36,7 +36,7 @@ typedef enum q_verb {
     Q_HELP
 } q_verb;
 
-/* What a row of top stands for. */
+/* The unit that a row of top stands for. */
 typedef enum q_unit {
     Q_FUNCTION = 0,
     Q_LINE,

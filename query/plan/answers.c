@@ -95,7 +95,7 @@ part_order(const q_query *query)
 
 /* ---- units ---- */
 
-/* What each unit shows, joins, leaves out, and is named by. */
+/* The columns, joins, exclusions and name of each unit. */
 typedef struct unit {
     const char *columns, *joins, *condition, *name;
 } unit;

@@ -100,7 +100,7 @@ fail_ambiguous(q_database *database, const q_name *name, const char *condition,
     return rc;
 }
 
-/* What a reading matched: how many, and how many each label distinguishes. */
+/* The matches of a reading: how many, and how many each label distinguishes. */
 typedef struct matches {
     int64_t n;
     int64_t distinct[N_LABELS];

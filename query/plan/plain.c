@@ -8,7 +8,7 @@
 
 #define PERCENT_OF(what, of) "round(100.0 * " what " / nullif(" of ", 0), 2)"
 
-/* What the samples of a thread say, summed up by `by`; in microseconds, the
+/* The samples of a thread by state, summed up by `by`; in microseconds, the
  * waits only where they are known. */
 #define STATES                                                          \
     "sum(n) AS n, sum(weight_us) AS us,"                                \

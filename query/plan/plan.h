@@ -22,7 +22,7 @@ typedef enum q_shape {
     Q_SHAPE_FOLD
 } q_shape;
 
-/* What becomes of a tree before it is a table. */
+/* The step between a tree and its table. */
 typedef enum q_after {
     Q_AFTER_NOTHING = 0,
     Q_AFTER_ORDER,

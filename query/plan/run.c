@@ -133,7 +133,7 @@ read_nodes(q_database *database, const q_plan *plan, const q_samples *samples,
     return rc;
 }
 
-/* Of whole profiles, where the database has the sums. */
+/* The samples of whole profiles, where the database has their sums. */
 static pr_code
 read_all(q_database *database, const q_plan *plan, q_amount *ret, pr_err *err)
 {

@@ -45,7 +45,7 @@ typedef struct q_remote_question {
     /* Without where, range and a pid: the stored totals of whole profiles
      * (function_total, edge_total) have the answer. */
     bool is_whole;
-    /* Of callers and callees: the functions that the name means. */
+    /* callers, callees: the functions that the name means */
     const int64_t *function;
     size_t n_functions;
 } q_remote_question;
@@ -61,8 +61,8 @@ typedef struct q_engine {
                     void **ret, pr_err *err);
     void (*close)(void *connection); /* takes NULL */
 
-    /* Runs one SELECT and hands out its rows (text_rows.h).  PR_IO with what the
-     * server says: rows that were handed out before are void. */
+    /* Runs one SELECT and hands out its rows (text_rows.h).  PR_IO with what
+     * the server says: rows that were handed out before are void. */
     pr_code (*ask)(void *connection, const pr_buffer *sql, pr_take_row take,
                    void *context, pr_err *err);
 
@@ -71,8 +71,8 @@ typedef struct q_engine {
     /* One row: (version) of the tables (spec/fleet.md). */
     void (*put_version)(pr_buffer *sql);
     /* One row, over all profiles: (profiles, samples, unobserved_us, proven,
-     * unproven, lost, knows_ran, knows_cpu, knows_waiting).  proven: of threads,
-     * proven + sleeping + stopped; NULL where no thread has the count.
+     * unproven, lost, knows_ran, knows_cpu, knows_waiting).  proven: of
+     * threads, proven + sleeping + stopped; NULL where no thread has the count.
      * knows_ran to knows_waiting: 1 if it is so of any profile. */
     void (*put_basis)(pr_buffer *sql);
     /* (file, path, base, module, class) of all files, each once. */

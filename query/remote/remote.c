@@ -22,7 +22,7 @@ enum {
     FIRST_PART = 2 /* a part of a label is a profile beside the one of all */
 };
 
-/* What a question gathers. */
+/* The parts that a question gathers. */
 typedef struct gathered {
     q_database *database;
     q_remote_question question;

@@ -116,7 +116,7 @@ has(const q_result *result, const char *name)
     return q_columns_find(result, name) < q_result_columns(result);
 }
 
-/* What the columns beside it say already. */
+/* Do the columns beside it say the same? */
 static bool
 is_spare(const q_result *result, const char *name)
 {

@@ -140,7 +140,7 @@ write_json_real(const char *key, double value, FILE *out)
     fprintf(out, ", \"%s\": %s", key, isfinite(value) ? number : "null");
 }
 
-/* Of an answer that compares. */
+/* The comparison that an answer makes. */
 static void
 write_json_comparison(const q_result *result, FILE *out)
 {

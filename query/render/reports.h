@@ -7,11 +7,11 @@
 #include <pyrec/query.h>
 #include <stdio.h>
 
-/* What a check came to: its answer, or why there is none. */
+/* The outcome of a check: its answer, or why there is none. */
 typedef struct q_outcome {
     pr_code code;          /* PR_OK, PR_REGRESSION or another failure */
     const char *why;       /* of a failure */
-    q_check_answer answer; /* rules is NULL: there is none */
+    q_check_answer answer; /* rules is NULL: none */
 } q_outcome;
 
 /* Rules and the first functions as Markdown. */

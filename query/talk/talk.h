@@ -14,7 +14,7 @@ typedef struct q_talk_source {
     void *context;
     /* Ask and show the answer, or why there is none. */
     void (*ask)(void *context, const char *query);
-    /* What `word` may become that stands after `before` in the line. */
+    /* Add the completions of `word`, which stands after `before` in the line. */
     void (*complete)(void *context, const char *before, const char *word,
                      q_talk_candidate add, void *list);
 } q_talk_source;

@@ -68,7 +68,7 @@ typedef struct rec_code_stamp {
     bool counted; /* the generation is known */
 } rec_code_stamp;
 
-/* Of the present stack. */
+/* The stamp of the present stack. */
 rec_code_stamp rec_codes_stamp(const rec_codes *codes);
 
 /* Has the interpreter freed no code object since? */

@@ -34,7 +34,7 @@ typedef struct rec_data_stack {
 
 void rec_data_stack_release(rec_data_stack *source);
 
-/* What one read found in a thread's state. */
+/* The words of a thread's state in one read. */
 typedef struct rec_shot {
     size_t tstate; /* pieces */
     size_t cframe;

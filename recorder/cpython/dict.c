@@ -64,8 +64,8 @@ parse_table(const rec_layout *l, uint64_t address, const uint8_t *head,
     return PR_OK;
 }
 
-/* Entries of the table at `keys`.  Of a split table `values` is where its
- * values lie; else 0. */
+/* Entries of the table at `keys`.  `values` is the place of a split table's
+ * values, else 0. */
 static pr_code
 read_items(const rec_layout *l, rec_memory *memory, uint64_t keys,
            uint64_t values, size_t max, rec_item **ret, size_t *ret_n,
@@ -190,7 +190,7 @@ find_in_piece(const rec_layout *l, rec_batch *batch, const rec_item *items,
     return PR_OK;
 }
 
-/* The index of the item whose key is `name`; PR_NAME: there is none. */
+/* The index of the item whose key is `name`; PR_NAME: none. */
 static pr_code
 find_name(const rec_layout *l, rec_memory *memory, const rec_item *items,
           size_t n, const char *name, size_t *ret, pr_err *err)
@@ -276,7 +276,7 @@ find_inline(const rec_layout *l, rec_memory *memory, uint64_t object,
     return code;
 }
 
-/* Of a type whose instances have a managed dict. */
+/* The dict of an object whose type manages it. */
 static pr_code
 find_managed(const rec_layout *l, rec_memory *memory, uint64_t object,
              uint64_t type, uint64_t flags, place *ret, pr_err *err)

@@ -19,13 +19,13 @@ pr_code rec_dict_items(const rec_layout *layout, rec_memory *memory,
                        uint64_t dict, size_t max, rec_item **ret, size_t *ret_n,
                        pr_err *err);
 
-/* The value of the ASCII str `key`.  PR_NAME: there is none. */
+/* The value of the ASCII str `key`.  PR_NAME: none. */
 pr_code rec_dict_get(const rec_layout *layout, rec_memory *memory,
                      uint64_t dict, const char *key, uint64_t *ret,
                      pr_err *err);
 
 /* The attribute of an instance, as its own dict or its inline values have it;
- * attributes of its class are not searched.  PR_NAME: there is none. */
+ * attributes of its class are not searched.  PR_NAME: none. */
 pr_code rec_instance_get(const rec_layout *layout, rec_memory *memory,
                          uint64_t object, const char *name, uint64_t *ret,
                          pr_err *err);

@@ -17,7 +17,7 @@
 
 /* The words of one GIL at one moment. */
 typedef struct rec_gil {
-    uint64_t address; /* of struct _gil_runtime_state; 0: there is none */
+    uint64_t address; /* of struct _gil_runtime_state; 0: none */
     uint64_t holder;  /* the last thread state that had it */
     uint64_t switches;
     bool locked;

@@ -17,7 +17,7 @@ enum { REC_CGROUP_PATH = 4096 };
 
 /* The path of a process's group, as /proc/PID/cgroup (`text`) names it, in the
  * hierarchy of a controller of version 1, or in the one of version 2 if
- * `controller` is NULL.  False: there is none, it lies outside of our cgroup
+ * `controller` is NULL.  False: none, it lies outside of our cgroup
  * namespace, or the path is too long. */
 bool rec_cgroup_path(const char *text, const char *controller, char *to,
                      size_t size);

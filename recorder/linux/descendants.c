@@ -150,7 +150,7 @@ parse(const uint8_t *bytes, size_t len, struct proc_event *ret,
     return true;
 }
 
-/* The next message of the kernel.  1: *ret and *ret_ack; 0: there is none; -1:
+/* The next message of the kernel.  1: *ret and *ret_ack; 0: none; -1:
  * some are lost.  Any process may write to this socket. */
 static int
 receive(int fd, struct proc_event *ret, uint32_t *ret_ack)

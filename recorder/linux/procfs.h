@@ -26,8 +26,8 @@ typedef struct rec_stat {
     uint64_t start_time;
 } rec_stat;
 
-/* Of a process, or with tid > 0 of its thread.  False: it is gone, or its text
- * has another form. */
+/* Read stat of a process, or with tid > 0 of its thread.  False: it is gone, or
+ * its text has another form. */
 bool rec_stat_read(pid_t pid, pid_t tid, rec_stat *ret);
 
 /* Milliseconds since the process was forked; UINT64_MAX: it has ended. */

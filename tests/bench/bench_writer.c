@@ -219,7 +219,7 @@ generate(generator *g, double rate_hz, double seconds)
 
 /* ---- emitting ---- */
 
-/* What the sink knows by now. */
+/* The names that the sink has by now. */
 typedef struct emitted {
     uint32_t n_strings, n_frames;
     uint32_t file[FILES], function[FUNCTIONS]; /* string ids */

@@ -30,7 +30,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def busy_seconds():
-    """Of all processors since the machine started, without idle and waiting."""
+    """The time of all processors since the machine started, without idle and waiting."""
     with open("/proc/stat") as file:
         user, nice, system, _, _, irq, softirq, steal = map(
             int, file.readline().split()[1:9])
@@ -38,7 +38,7 @@ def busy_seconds():
 
 
 def own_seconds():
-    """Of this program and all that it started, ended or not."""
+    """The time of this program and all that it started, ended or not."""
     parents, seconds = {}, {}
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:

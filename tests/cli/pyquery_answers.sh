@@ -1,5 +1,5 @@
 #!/bin/sh
-# What pyquery prints and how it ends, over a database whose every number is
+# The output and the status of pyquery, over a database whose every number is
 # written below.
 set -u
 # shellcheck source=tests/setup/results.sh
@@ -113,7 +113,7 @@ sum(n)  max(status)
     10           35
 TEXT
 
-# What explain shows is what the sqlite3 program can run.
+# The sqlite3 program runs the text that explain shows.
 for step in samples nodes; do
     pyquery --csv run.db "explain callers of Shop.work where gil" |
         sed -n "s/^$step,//p" | sed 's/^"//; s/"$//; s/""/"/g' >step.sql

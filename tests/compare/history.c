@@ -5,10 +5,10 @@
  *
  * Rows, tab-separated: unchanged series of 113 builds (false points in one,
  * alarms of the newest build in 1000); series of 80 builds with a step at a
- * random place (found within 3 builds); seconds for 10,000 series of 200.  Of
- * recorded programs, as simulate.c reads them: the series of each function with
- * an sd between runs of .04 to .08, in the order of recording; and series of 80
- * values drawn from it with a step.
+ * random place (found within 3 builds); seconds for 10,000 series of 200.  Then,
+ * of recorded programs, as simulate.c reads them: the series of each function
+ * with an sd between runs of .04 to .08, in the order of recording; and series
+ * of 80 values drawn from it with a step.
  */
 #include "draws.h"
 

@@ -44,7 +44,7 @@ typedef struct part {
     size_t n;
 } part;
 
-/* What the writer made, once. */
+/* The writer's file, made once. */
 static struct {
     part segments, strings, frames, versions, rows, stats, counts;
     story story;

@@ -9,7 +9,7 @@
  * A flip must be found (another answer than the whole file's) or harmless (the
  * same calls of the sink).  In a file that is cut already, it may make the cut
  * longer.  In no case may the reader emit a sample that the whole file lacks.
- * Of a cut file it must emit exactly the samples up to the last whole
+ * It must emit exactly the samples of a cut file up to the last whole
  * checkpoint.
  * Prints the counts; exit status 1 if one fault went wrong.
  */

@@ -123,7 +123,7 @@ wrong(const char *op, pr_err *err)
     return PR_FAIL(err, PR_USAGE, "wrong %s line", op);
 }
 
-/* What a line says, if it could be read. */
+/* The values of a line, if it could be read. */
 #define TELL(op, ...) \
     (w->bad ? wrong(#op, err) : PR_SINK_CALL(sink, op, __VA_ARGS__, err))
 

@@ -69,7 +69,7 @@ def samples_of(read, segment):
 
 
 def short(name, profile, count=60):
-    """Of the generated profile the first samples of few threads, without the
+    """The first samples of few threads of the generated profile, without the
     longest names: a file of some kilobytes."""
     profile.strings = [s[:70] for s in profile.strings]
     keep = dict(list(profile.threads.items())[:4])

@@ -33,6 +33,8 @@ KINDS = (
      r"\bwho awaits whom\b"),
     ("what", "name the thing: 'a field that is missing'",
      START + r"what(?:ever)? " + VERB + r"\b(?!.*\?)", None),
+    ("of", "begin with the thing, not with its owner", r"^\W*(?-i:Of) (?!course\b)",
+     None),
     ("it is said", "name the actor: 'the summary says'",
      r"\bit is (?:said|told|shown|asked|looked)\b|"
      r"\b(?:is|are|was|were) said so\b", None),

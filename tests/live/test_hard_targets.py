@@ -149,7 +149,7 @@ def stay_on_one_cpu():
 
 
 def reads_a_sample(python, kind):
-    """Of a target that no scheduler moves: to follow it costs reads, too."""
+    """The target does not move between CPUs: to follow it costs reads, too."""
     with live.Target(python, "frees.py", kind,
                      preexec_fn=stay_on_one_cpu) as target:
         live.record(target, "run.bin", "-f")

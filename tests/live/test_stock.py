@@ -11,7 +11,7 @@ OUTPUTS = ("--pstats", "--collapsed", "--flamegraph", "--gecko", "--heatmap",
 
 
 def bytes_at(path):
-    """Of a file, or of all files in a folder: a heatmap is one."""
+    """The bytes of a file, or of all files in a folder: a heatmap is one."""
     paths = [path]
     if os.path.isdir(path):
         paths = glob.glob(path + "/**", recursive=True)

@@ -63,8 +63,8 @@ class Recording:
 
 
 class Suspension:
-    """Of a target, from before its first moment to after its last one; the
-    recorder has seen it at least twice."""
+    """A target is suspended, from before the first moment to after the last
+    one; the recorder has seen it at least twice."""
 
     def __init__(self, recording, suspend, is_suspended):
         self.begin = now()

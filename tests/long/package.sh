@@ -11,7 +11,7 @@ can_make_roots || {
     exit 0
 }
 
-# What the package says that its build needs.
+# The packages that the build of the package names.
 needs=$(sed -n '/^Build-Depends:/,/^[A-TV-Z]/{/^Build-Depends:\|^ /p}' \
     "$SRC/.debian/control" | sed 's/^Build-Depends://; s/([^)]*)//g; s/:any//g; s/-compat//' |
     tr ',\n' '  ')

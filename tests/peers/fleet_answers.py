@@ -105,7 +105,7 @@ def answers(rows, files, local):
 
 
 def inner_answers(rows, local):
-    """Of the tables below the totals."""
+    """Answers of the tables below the totals."""
     same("threads by their samples", [
         {"tid": row["tid"], "n": row["samples"]}
         for row in ask("threads", *local)],

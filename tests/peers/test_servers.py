@@ -122,8 +122,9 @@ def counted(status=1):
 
 
 def standard_error(blocks, share):
-    """Of a share, by the variance between blocks of time: on a busy machine a
-    thread stands still for many samples, so they are not independent."""
+    """The standard error of a share, by the variance between blocks of time:
+    on a busy machine a thread stands still for many samples, so they are not
+    independent."""
     total = sum(map(sum, blocks))
     between = math.sqrt(sum((heavy - share * (heavy + light)) ** 2
                             for heavy, light in blocks)

@@ -296,7 +296,7 @@ fake_list(fake_target *f)
     assert_true(rec_interps_parse(&f->u.table, &f->u.program.batch));
 }
 
-/* What the unwinder has of thread i. */
+/* The unwinder's record of thread i. */
 static inline rec_thread *
 fake_find(fake_target *f, size_t i)
 {

@@ -146,7 +146,7 @@ tables_must_be_tables_with_their_columns(void **state)
     fixture_end(&f);
 }
 
-/* What a text for --sql may not be. */
+/* Texts that --sql refuses. */
 static const char *const refused[] = {
     "",
     " -- only a comment",

@@ -28,7 +28,7 @@ parse(const char *line, rec_options *ret, pr_err *err)
     return rec_options_parse(argc, argv, ret, err);
 }
 
-/* Of "-OPTION VALUE". */
+/* The options of "-OPTION VALUE". */
 static pr_code
 parse_value(char option, const char *value, rec_options *ret, pr_err *err)
 {

@@ -1,5 +1,6 @@
 /*
- * test_ptrace_stop.c - stop a real process with real threads and let it go again.
+ * test_ptrace_stop.c - stop a real process with real threads and let it go
+ * again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +25,7 @@
 
 enum { WORKERS = 3 };
 
-/* What the target shows of itself, in memory shared with the test. */
+/* The target's own record, in memory shared with the test. */
 typedef struct show {
     _Atomic uint64_t work[WORKERS];
     _Atomic uint64_t births;
@@ -276,7 +277,7 @@ a_target_that_is_gone_or_traced_is_said_so(void **state)
 
 /* ---- the end of a target that is stopped ---- */
 
-/* What waitpid() says in the end; -1: nothing, for 20 seconds. */
+/* The last status of waitpid(); -1: nothing, for 20 seconds. */
 static int
 status_in_the_end(pid_t pid)
 {

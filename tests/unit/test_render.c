@@ -5,7 +5,7 @@
 
 #include "query/render/render.h"
 
-/* What a SELECT over an empty database looks like; the caller frees. */
+/* The text of a SELECT over an empty database; the caller frees. */
 static char *
 render(q_format format, const char *sql)
 {

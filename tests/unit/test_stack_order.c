@@ -1,6 +1,5 @@
-/*
- * test_stack_order.c - paths of source files, and stacks in the order of their text.
- */
+/* test_stack_order.c - paths of source files, and stacks in the order of their
+ * text. */
 #include <base/buffer.h>
 #include <base/quote.h>
 #include <setjmp.h>
@@ -60,7 +59,7 @@ a_path_names_the_owner_of_a_file(void **state)
 
 enum { LINES = 400 };
 
-/* Of parts that begin alike, and bytes on either side of ';'. */
+/* A line of parts that begin alike, with bytes on either side of ';'. */
 static void
 random_line(char *line, conv_stack_order *lines, uint32_t *node)
 {
