@@ -247,7 +247,7 @@ convert(arguments *args)
         return pr_exit_status(PR_NOMEM);
     }
     handle_signals();
-    args->conv.unfinished.tell = remember_unfinished;
+    args->conv.unfinished.report = remember_unfinished;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     args->conv.jobs = cpus > 4 ? 4 : cpus < 1 ? 1 : (int)cpus;
     int status;
@@ -291,7 +291,7 @@ inform(const char *path, uint64_t memory)
 }
 
 static pr_code
-tell_whole(const char *path, const pf_reader *reader, pr_err *err)
+report_whole(const char *path, const pf_reader *reader, pr_err *err)
 {
     pr_print_terminal(stdout, path, strlen(path));
     printf(": finished, %s\n",
@@ -317,7 +317,7 @@ verify(const char *path, uint64_t memory, bool quiet)
         rc = pf_reader_verify(reader, &watch, &err);
     end_progress(&shown);
     if (rc == PR_OK && !quiet)
-        rc = tell_whole(path, reader, &err);
+        rc = report_whole(path, reader, &err);
     bool opened = reader != NULL;
     pf_reader_free(reader);
     if (opened && (rc == PR_CUT || rc == PR_DAMAGED))

@@ -36,27 +36,27 @@ is_one_of(const char *word, const char *const *words)
 }
 
 static void
-tell_words(const char *const *words, const char *word, q_completion_fn tell,
-           void *context)
+add_words(const char *const *words, const char *word, q_completion_fn add,
+          void *context)
 {
     for (; *words; words++)
         if (strncasecmp(*words, word, strlen(word)) == 0)
-            tell(context, *words);
+            add(context, *words);
 }
 
 static void
-tell_verbs(const char *word, q_completion_fn tell, void *context)
+add_verbs(const char *word, q_completion_fn add, void *context)
 {
     const q_verb_info *v;
     for (size_t i = 0; (v = q_verb_get(i)) != NULL; i++)
         if (strncasecmp(v->word, word, strlen(word)) == 0)
-            tell(context, v->word);
+            add(context, v->word);
 }
 
 /* Names that are one word each; `sql` has the beginning as its one %Q. */
 static void
-tell_names(q_database *database, const char *sql, const char *word,
-           q_completion_fn tell, void *context)
+add_names(q_database *database, const char *sql, const char *word,
+          q_completion_fn add, void *context)
 {
     char *text = sqlite3_mprintf(sql, word, word);
     sqlite3_stmt *stmt = NULL;
@@ -67,7 +67,7 @@ tell_names(q_database *database, const char *sql, const char *word,
              i++) {
             const char *name = (const char *)sqlite3_column_text(stmt, 0);
             if (name && !strpbrk(name, " \t\"'\n"))
-                tell(context, name);
+                add(context, name);
         }
     sqlite3_finalize(stmt);
     sqlite3_free(text);
@@ -75,7 +75,7 @@ tell_names(q_database *database, const char *sql, const char *word,
 
 void
 q_complete(q_database *database, const char *before, const char *word,
-           q_completion_fn tell, void *context)
+           q_completion_fn add, void *context)
 {
     static const char *const name_words[] = {
         "of", "from", "to", "source", "focus", "ignore", "hide", NULL};
@@ -103,33 +103,33 @@ q_complete(q_database *database, const char *before, const char *word,
     last_word(before, last, sizeof last);
     if (!last[0] || strcasecmp(last, "explain") == 0 ||
         strcasecmp(last, "help") == 0)
-        tell_verbs(word, tell, context);
+        add_verbs(word, add, context);
     else if (is_one_of(last, name_words))
-        tell_names(database,
-                   "SELECT DISTINCT qualname FROM function WHERE kind = 'py'"
-                   " AND (substr(qualname, 1, length(%Q)) = %Q)"
-                   " ORDER BY length(qualname), 1",
-                   word, tell, context);
+        add_names(database,
+                  "SELECT DISTINCT qualname FROM function WHERE kind = 'py'"
+                  " AND (substr(qualname, 1, length(%Q)) = %Q)"
+                  " ORDER BY length(qualname), 1",
+                  word, add, context);
     else if (strcasecmp(last, "thread") == 0)
-        tell_names(database,
-                   "SELECT DISTINCT name FROM thread"
-                   " WHERE substr(name, 1, length(%Q)) = %Q ORDER BY 1",
-                   word, tell, context);
+        add_names(database,
+                  "SELECT DISTINCT name FROM thread"
+                  " WHERE substr(name, 1, length(%Q)) = %Q ORDER BY 1",
+                  word, add, context);
     else if (strcasecmp(last, "in") == 0)
-        tell_names(database,
-                   "SELECT DISTINCT base FROM file"
-                   " WHERE substr(base, 1, length(%Q)) = %Q ORDER BY 1",
-                   word, tell, context);
+        add_names(database,
+                  "SELECT DISTINCT base FROM file"
+                  " WHERE substr(base, 1, length(%Q)) = %Q ORDER BY 1",
+                  word, add, context);
     else if (strcasecmp(last, "by") == 0)
-        tell_words(after_by, word, tell, context);
+        add_words(after_by, word, add, context);
     else if (strcasecmp(last, "per") == 0)
-        tell_words(after_per, word, tell, context);
+        add_words(after_per, word, add, context);
     else if (is_one_of(last, where_words))
-        tell_words(after_where, word, tell, context);
+        add_words(after_where, word, add, context);
     else if (strcasecmp(last, "as") == 0)
-        tell_words(after_as, word, tell, context);
+        add_words(after_as, word, add, context);
     else if (is_one_of(last, class_words))
-        tell_words(after_class, word, tell, context);
+        add_words(after_class, word, add, context);
     else
-        tell_words(clauses, word, tell, context);
+        add_words(clauses, word, add, context);
 }

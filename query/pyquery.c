@@ -124,7 +124,7 @@ write_answer(q_database **opened, const q_command *c, FILE *out, pr_err *err)
 static pr_code
 ask(q_database **database, const q_command *c, pr_err *err)
 {
-    q_tell_all(*database, c->all);
+    q_show_all(*database, c->all);
     FILE *pager = open_pager(c);
     pr_code rc = write_answer(database, c, pager ? pager : stdout, err);
     if (pager) {

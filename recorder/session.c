@@ -114,7 +114,7 @@ take_descendants(session *s)
     pr_err err = PR_ERR_INIT;
     if (!s->children || s->tree.stopping)
         return;
-    pr_code code = rec_descendants_look(s->children, &event, &n, &err);
+    pr_code code = rec_descendants_check(s->children, &event, &n, &err);
     for (size_t i = 0; code == PR_OK && i < n; i++)
         code = rec_tree_take(&s->tree, &event[i], &err);
     if (code != PR_OK)

@@ -310,7 +310,7 @@ print_place(FILE *to, const rec_report *t, const rec_options *options)
 static void
 print_children(FILE *to, const rec_descendants_report *r)
 {
-    if (!r->told)
+    if (!r->announced)
         fprintf(to,
                 "pyrec: children that lived less than %d ms may be unseen: "
                 "root outside of containers sees every one\n",

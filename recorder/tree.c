@@ -386,7 +386,7 @@ note_children(const rec_tree *tree, const rec_member *m,
 {
     rec_descendants_report r = rec_descendants_count(children);
     char how[64];
-    if (!r.told)
+    if (!r.announced)
         snprintf(how, sizeof how, "listed every %d ms", r.blind_ms);
     else if (r.overruns)
         snprintf(how, sizeof how, "every fork but for %" PRIu64 " overruns",

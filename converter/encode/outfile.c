@@ -75,10 +75,10 @@ open_stream(conv_outfile *out, pr_err *err)
 }
 
 static void
-tell_unfinished(const conv_outfile *out, const char *name)
+report_unfinished(const conv_outfile *out, const char *name)
 {
-    if (out->unfinished.tell)
-        out->unfinished.tell(out->unfinished.context, name);
+    if (out->unfinished.report)
+        out->unfinished.report(out->unfinished.context, name);
 }
 
 /* Give an open file without a name one; 0 or an errno. */
@@ -112,7 +112,7 @@ take_temporary(conv_outfile *out)
     for (unsigned attempt = 0; attempt < 100 && sys == EEXIST; attempt++) {
         snprintf(name, size, "%s.part-%ld-%u", out->path, (long)getpid(),
                  attempt);
-        tell_unfinished(out, name);
+        report_unfinished(out, name);
         sys = out->fd >= 0 ? link_open(out->fd, name) : create(out, name);
     }
     if (sys != 0) {
@@ -364,7 +364,7 @@ conv_out_abort(conv_outfile *out)
         close(out->fd);
     if (out->temporary)
         unlink(out->temporary);
-    tell_unfinished(out, NULL);
+    report_unfinished(out, NULL);
     free(out->temporary);
     free(out->path);
     free(out);

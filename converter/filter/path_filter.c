@@ -19,9 +19,9 @@ typedef struct path_filter {
     size_t n_text, cap_text;
     size_t *end; /* [n] */
     size_t n, cap;
-    pr_list told;  /* [string] its id after the filter */
-    pr_list files; /* [string] that of the changed name, + 1; 0: unknown */
-    uint32_t n_told;
+    pr_list emitted; /* [string] its id after the filter */
+    pr_list files;   /* [string] that of the changed name, + 1; 0: unknown */
+    uint32_t n_emitted;
     char *name; /* scratch */
     size_t cap_name;
 } path_filter;
@@ -43,7 +43,7 @@ path_string(pr_sink *sink, const char *bytes, size_t len, pr_err *err)
         memcpy(f->text + f->n_text, bytes, len);
     f->n_text += len;
     f->end[f->n++] = f->n_text;
-    pr_code rc = pr_list_add(&f->told, f->n_told++, err);
+    pr_code rc = pr_list_add(&f->emitted, f->n_emitted++, err);
     if (rc == PR_OK)
         rc = pr_list_add(&f->files, 0, err);
     return rc == PR_OK ? PR_SINK_CALL(sink->next, string, bytes, len, err) : rc;
@@ -82,14 +82,14 @@ rename_path(const conv_filters *filters, pr_bytes path, const char **ret_with)
 }
 
 static pr_code
-tell_file(path_filter *f, uint32_t id, pr_err *err)
+emit_file(path_filter *f, uint32_t id, pr_err *err)
 {
     size_t from = id ? f->end[id - 1] : 0;
     const pr_bytes path = {f->text + from, f->end[id] - from};
     const char *with;
     pr_bytes rest = rename_path(f->filters, path, &with);
     size_t n_with = strlen(with), len = n_with + rest.len;
-    f->files.at[id] = f->told.at[id] + 1;
+    f->files.at[id] = f->emitted.at[id] + 1;
     if (rest.len == path.len && n_with == 0)
         return PR_OK;
     if (!pr_grow(&f->name, &f->cap_name, len + 1, 1))
@@ -97,7 +97,7 @@ tell_file(path_filter *f, uint32_t id, pr_err *err)
     memcpy(f->name, with, n_with);
     if (rest.len)
         memcpy(f->name + n_with, rest.at, rest.len);
-    f->files.at[id] = ++f->n_told;
+    f->files.at[id] = ++f->n_emitted;
     return PR_SINK_CALL(f->sink.next, string, f->name, len, err);
 }
 
@@ -109,11 +109,11 @@ path_frame(pr_sink *sink, const pr_frame *frame, pr_err *err)
         return PR_FAIL(err, PR_INTERNAL, "a frame has a name without bytes");
     pr_frame changed = *frame;
     pr_code rc =
-        f->files.at[frame->file] ? PR_OK : tell_file(f, frame->file, err);
+        f->files.at[frame->file] ? PR_OK : emit_file(f, frame->file, err);
     if (rc != PR_OK)
         return rc;
     changed.file = f->files.at[frame->file] - 1;
-    changed.func = f->told.at[frame->func];
+    changed.func = f->emitted.at[frame->func];
     return PR_SINK_CALL(sink->next, frame, &changed, err);
 }
 
@@ -125,7 +125,7 @@ end_filter(pr_sink *sink)
     free(f->text);
     free(f->end);
     free(f->name);
-    pr_list_release(&f->told);
+    pr_list_release(&f->emitted);
     pr_list_release(&f->files);
     free(f);
     return next;

@@ -137,15 +137,15 @@ merge_string(pr_sink *sink, const char *bytes, size_t len, pr_err *err)
 }
 
 static pr_code
-merge_frame(pr_sink *sink, const pr_frame *told, pr_err *err)
+merge_frame(pr_sink *sink, const pr_frame *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
     const pr_list *map = &m->string_map;
-    if (told->file >= map->n || told->func >= map->n)
+    if (given->file >= map->n || given->func >= map->n)
         return broken_producer(err);
-    pr_frame frame = *told;
-    frame.file = map->at[told->file];
-    frame.func = map->at[told->func];
+    pr_frame frame = *given;
+    frame.file = map->at[given->file];
+    frame.func = map->at[given->func];
     const frame_key key = {frame.file,       frame.func,   frame.line,
                            frame.end_line,   frame.column, frame.end_column,
                            frame.first_line, frame.opcode};
@@ -187,27 +187,27 @@ merge_meta(pr_sink *sink, const char *key, const char *value, size_t len,
 
 /* Host, scope, pid and start; of a process without a pid the input. */
 static pr_code
-identify(conv_merge *m, const pr_process *told, uint32_t *ret, pr_err *err)
+identify(conv_merge *m, const pr_process *given, uint32_t *ret, pr_err *err)
 {
-    bool named = told->pid && !m->apart;
-    const uint64_t number[3] = {named ? told->pid : 0,
-                                named ? told->start_us : m->process,
-                                named ? told->host.len : told->index};
-    size_t n = sizeof number + told->host.len + told->scope.len;
+    bool named = given->pid && !m->apart;
+    const uint64_t number[3] = {named ? given->pid : 0,
+                                named ? given->start_us : m->process,
+                                named ? given->host.len : given->index};
+    size_t n = sizeof number + given->host.len + given->scope.len;
     if (!pr_grow(&m->identity, &m->cap_identity, n, 1))
         return pr_no_memory(err);
     memcpy(m->identity, number, sizeof number);
     char *at = m->identity + sizeof number;
-    if (told->host.len)
-        memcpy(at, told->host.bytes, told->host.len);
-    if (told->scope.len)
-        memcpy(at + told->host.len, told->scope.bytes, told->scope.len);
+    if (given->host.len)
+        memcpy(at, given->host.bytes, given->host.len);
+    if (given->scope.len)
+        memcpy(at + given->host.len, given->scope.bytes, given->scope.len);
     return pr_strings_add(&m->processes, m->identity, n, ret, err);
 }
 
 /* A process whose interval is not the one that the next sink knows. */
 static pr_code
-tell_interval(conv_merge *m, uint32_t process, pr_err *err)
+emit_interval(conv_merge *m, uint32_t process, pr_err *err)
 {
     uint32_t *known = &m->rates.at[process];
     if (*known == m->interval_us)
@@ -220,20 +220,20 @@ tell_interval(conv_merge *m, uint32_t process, pr_err *err)
 }
 
 static pr_code
-merge_process(pr_sink *sink, const pr_process *told, pr_err *err)
+merge_process(pr_sink *sink, const pr_process *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    pr_process process = *told;
+    pr_process process = *given;
     size_t before = m->processes.n;
-    pr_code rc = identify(m, told, &process.index, err);
+    pr_code rc = identify(m, given, &process.index, err);
     if (rc == PR_OK && m->processes.n > before)
         rc = pr_list_add(&m->rates, (uint32_t)m->start.interval_us, err);
-    bool first = told->index == m->process_map.n;
+    bool first = given->index == m->process_map.n;
     if (rc == PR_OK && first)
         rc = pr_list_add(&m->process_map, process.index, err);
     if (rc == PR_OK)
         rc = PR_SINK_CALL(m->next, process, &process, err);
-    return rc == PR_OK && first ? tell_interval(m, process.index, err) : rc;
+    return rc == PR_OK && first ? emit_interval(m, process.index, err) : rc;
 }
 
 /* Process 0 exists without its emission. */
@@ -255,11 +255,11 @@ map_process(conv_merge *m, uint32_t *process, pr_err *err)
 }
 
 static pr_code
-merge_rate(pr_sink *sink, const pr_rate *told, pr_err *err)
+merge_rate(pr_sink *sink, const pr_rate *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    pr_rate rate = *told;
-    rate.time_us = shifted(m, told->time_us);
+    pr_rate rate = *given;
+    rate.time_us = shifted(m, given->time_us);
     pr_code rc = map_process(m, &rate.process, err);
     return rc ? rc : PR_SINK_CALL(m->next, rate, &rate, err);
 }
@@ -267,40 +267,40 @@ merge_rate(pr_sink *sink, const pr_rate *told, pr_err *err)
 /* ---- threads ---- */
 
 static pr_code
-refuse_shared_thread(const conv_merge *m, const pr_thread *told, pr_err *err)
+refuse_shared_thread(const conv_merge *m, const pr_thread *given, pr_err *err)
 {
     for (uint32_t process = 0; process < m->processes.n; process++) {
-        const thread_key key = {told->tid, told->interp, process};
-        if (process != told->process &&
+        const thread_key key = {given->tid, given->interp, process};
+        if (process != given->process &&
             pr_set_find(&m->threads, &key) != PR_TABLE_NONE)
             return PR_FAIL(err, PR_INCOMPARABLE,
                            "two processes have a thread %" PRIu64
                            ", which a file of CPython cannot keep apart",
-                           told->tid);
+                           given->tid);
     }
     return PR_OK;
 }
 
 static pr_code
-add_thread(conv_merge *m, const pr_thread *told, uint32_t id, pr_err *err)
+add_thread(conv_merge *m, const pr_thread *given, uint32_t id, pr_err *err)
 {
     if (!pr_grow(&m->last_us, &m->cap_last, m->threads.n, sizeof *m->last_us))
         return pr_no_memory(err);
     m->last_us[id] = 0;
-    return PR_SINK_CALL(m->next, thread, told, err);
+    return PR_SINK_CALL(m->next, thread, given, err);
 }
 
 static pr_code
-merge_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
+merge_thread(pr_sink *sink, const pr_thread *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    pr_thread thread = *told;
+    pr_thread thread = *given;
     pr_code rc = map_process(m, &thread.process, err);
     if (rc == PR_OK && m->one_namespace)
         rc = refuse_shared_thread(m, &thread, err);
     if (rc != PR_OK)
         return rc;
-    const thread_key key = {told->tid, told->interp, thread.process};
+    const thread_key key = {given->tid, given->interp, thread.process};
     size_t before = m->threads.n;
     uint32_t id;
     rc = pr_set_add(&m->threads, &key, &id, err);
@@ -308,8 +308,8 @@ merge_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
         rc = pr_list_add(&m->thread_map, id, err);
     if (rc == PR_OK && m->threads.n > before)
         return add_thread(m, &thread, id, err);
-    if (rc == PR_OK && told->name_len)
-        return PR_SINK_CALL(m->next, rename, id, told->name, told->name_len,
+    if (rc == PR_OK && given->name_len)
+        return PR_SINK_CALL(m->next, rename, id, given->name, given->name_len,
                             err);
     return rc;
 }
@@ -344,26 +344,26 @@ map_push(conv_merge *m, pr_delta *delta, pr_err *err)
 }
 
 static pr_code
-merge_delta(pr_sink *sink, const pr_delta *told, pr_err *err)
+merge_delta(pr_sink *sink, const pr_delta *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    if (told->thread >= m->thread_map.n)
+    if (given->thread >= m->thread_map.n)
         return broken_producer(err);
-    pr_delta delta = *told;
-    delta.thread = m->thread_map.at[told->thread];
+    pr_delta delta = *given;
+    delta.thread = m->thread_map.at[given->thread];
     pr_code rc = map_push(m, &delta, err);
     if (rc != PR_OK)
         return rc;
-    if (!pr_grow(&m->time, &m->cap_time, told->n, sizeof *m->time))
+    if (!pr_grow(&m->time, &m->cap_time, given->n, sizeof *m->time))
         return pr_no_memory(err);
-    for (uint32_t i = 0; i < told->n; i++)
-        m->time[i] = shifted(m, told->time_us[i]);
+    for (uint32_t i = 0; i < given->n; i++)
+        m->time[i] = shifted(m, given->time_us[i]);
     delta.time_us = m->time;
     uint64_t *last = &m->last_us[delta.thread];
-    if (told->n && m->time[0] < *last)
+    if (given->n && m->time[0] < *last)
         return PR_FAIL(err, PR_INCOMPARABLE, "the profiles overlap in time");
-    if (told->n)
-        *last = m->time[told->n - 1];
+    if (given->n)
+        *last = m->time[given->n - 1];
     return PR_SINK_CALL(m->next, delta, &delta, err);
 }
 
@@ -383,10 +383,10 @@ map_owner(conv_merge *m, uint32_t *thread, uint32_t *process, pr_err *err)
 }
 
 static pr_code
-merge_count(pr_sink *sink, const pr_count *told, pr_err *err)
+merge_count(pr_sink *sink, const pr_count *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    pr_count count = *told;
+    pr_count count = *given;
     pr_code rc = map_owner(m, &count.thread, &count.process, err);
     if (rc != PR_OK)
         return rc;
@@ -401,42 +401,42 @@ merge_count(pr_sink *sink, const pr_count *told, pr_err *err)
         return pr_no_memory(err);
     if (m->counts.n > before)
         m->counters[id] = (counter){0, 0};
-    m->counters[id].now = told->value;
-    count.value = m->counters[id].before + told->value;
-    count.time_us = shifted(m, told->time_us);
+    m->counters[id].now = given->value;
+    count.value = m->counters[id].before + given->value;
+    count.time_us = shifted(m, given->time_us);
     return PR_SINK_CALL(m->next, count, &count, err);
 }
 
 static pr_code
-merge_gc(pr_sink *sink, const pr_gc_event *told, pr_err *err)
+merge_gc(pr_sink *sink, const pr_gc_event *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    pr_gc_event event = *told;
-    event.start_us = shifted(m, told->start_us);
-    event.stop_us = shifted(m, told->stop_us);
+    pr_gc_event event = *given;
+    event.start_us = shifted(m, given->start_us);
+    event.stop_us = shifted(m, given->stop_us);
     pr_code rc = map_process(m, &event.process, err);
     return rc ? rc : PR_SINK_CALL(m->next, gc, &event, err);
 }
 
 static pr_code
-merge_task(pr_sink *sink, const pr_task *told, pr_err *err)
+merge_task(pr_sink *sink, const pr_task *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    pr_task task = *told;
+    pr_task task = *given;
     pr_code rc = map_owner(m, &task.thread, &task.process, err);
     if (rc != PR_OK)
         return rc;
-    task.time_us = shifted(m, told->time_us);
+    task.time_us = shifted(m, given->time_us);
     return PR_SINK_CALL(m->next, task, &task, err);
 }
 
 static pr_code
-merge_mark(pr_sink *sink, const pr_mark *told, pr_err *err)
+merge_mark(pr_sink *sink, const pr_mark *given, pr_err *err)
 {
     conv_merge *m = merge_of(sink);
-    pr_mark mark = *told;
-    mark.time_us = shifted(m, told->time_us);
-    mark.end_us = shifted(m, told->end_us);
+    pr_mark mark = *given;
+    mark.time_us = shifted(m, given->time_us);
+    mark.end_us = shifted(m, given->end_us);
     pr_code rc = map_process(m, &mark.process, err);
     return rc ? rc : PR_SINK_CALL(m->next, mark, &mark, err);
 }
@@ -445,20 +445,20 @@ merge_mark(pr_sink *sink, const pr_mark *told, pr_err *err)
  * last one; rates are means weighted by durations; known is what is known of
  * all. */
 static pr_code
-merge_stats(pr_sink *sink, const pr_stats *told, pr_err *err)
+merge_stats(pr_sink *sink, const pr_stats *given, pr_err *err)
 {
     (void)err;
     conv_merge *m = merge_of(sink);
     pr_stats *sum = &m->stats;
-    double end = (double)m->shift_us / 1e6 + told->duration_s;
-    double all = m->recorded_s + told->duration_s;
+    double end = (double)m->shift_us / 1e6 + given->duration_s;
+    double all = m->recorded_s + given->duration_s;
     double a = all > 0 ? m->recorded_s / all : 0, b = 1 - a;
     bool first = !(sum->known & PR_STATS_PRESENT);
     sum->duration_s = end > sum->duration_s ? end : sum->duration_s;
-    sum->rate_hz = a * sum->rate_hz + b * told->rate_hz;
-    sum->error_percent = a * sum->error_percent + b * told->error_percent;
-    sum->missed_percent = a * sum->missed_percent + b * told->missed_percent;
-    sum->known = first ? told->known : sum->known & told->known;
+    sum->rate_hz = a * sum->rate_hz + b * given->rate_hz;
+    sum->error_percent = a * sum->error_percent + b * given->error_percent;
+    sum->missed_percent = a * sum->missed_percent + b * given->missed_percent;
+    sum->known = first ? given->known : sum->known & given->known;
     m->recorded_s = all;
     return PR_OK;
 }

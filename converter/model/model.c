@@ -168,23 +168,23 @@ have_process(conv_model *model, uint32_t index)
 }
 
 static pr_code
-model_process(pr_sink *sink, const pr_process *told, pr_err *err)
+model_process(pr_sink *sink, const pr_process *given, pr_err *err)
 {
     conv_model *model = model_of(sink);
-    if (told->index > model->n_processes)
+    if (given->index > model->n_processes)
         return broken_producer("a process", err);
-    if (!have_process(model, told->index))
+    if (!have_process(model, given->index))
         return pr_no_memory(err);
-    conv_process *p = &model->processes[told->index];
-    p->pid = told->pid;
-    p->parent = told->parent;
-    p->start_us = told->start_us;
-    p->end_us = told->end_us;
-    memcpy(p->python, told->python, sizeof p->python);
-    pr_code rc = pr_strings_add(&model->strings, told->command.bytes,
-                                told->command.len, &p->command, err);
+    conv_process *p = &model->processes[given->index];
+    p->pid = given->pid;
+    p->parent = given->parent;
+    p->start_us = given->start_us;
+    p->end_us = given->end_us;
+    memcpy(p->python, given->python, sizeof p->python);
+    pr_code rc = pr_strings_add(&model->strings, given->command.bytes,
+                                given->command.len, &p->command, err);
     if (rc == PR_OK)
-        rc = pr_strings_add(&model->strings, told->host.bytes, told->host.len,
+        rc = pr_strings_add(&model->strings, given->host.bytes, given->host.len,
                             &p->host, err);
     return rc;
 }
@@ -228,7 +228,7 @@ name_thread(conv_model *model, conv_thread *thread, const char *name,
 }
 
 static pr_code
-model_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
+model_thread(pr_sink *sink, const pr_thread *given, pr_err *err)
 {
     conv_model *model = model_of(sink);
     struct conv_model_input *input = model->input;
@@ -240,14 +240,14 @@ model_thread(pr_sink *sink, const pr_thread *told, pr_err *err)
         !pr_grow(&input->threads, &input->cap_threads, n + 1,
                  sizeof *input->threads))
         return pr_no_memory(err);
-    if (told->process >= model->n_processes)
+    if (given->process >= model->n_processes)
         return broken_producer("a process", err);
-    conv_thread thread = {.tid = told->tid,
-                          .process = told->process,
-                          .interp = told->interp,
-                          .is_main = told->is_main};
+    conv_thread thread = {.tid = given->tid,
+                          .process = given->process,
+                          .interp = given->interp,
+                          .is_main = given->is_main};
     memset(&thread.counts, 0xff, sizeof thread.counts);
-    pr_code rc = name_thread(model, &thread, told->name, told->name_len, err);
+    pr_code rc = name_thread(model, &thread, given->name, given->name_len, err);
     if (rc != PR_OK)
         return rc;
     model->threads[n] = thread;
@@ -744,33 +744,33 @@ model_gc(pr_sink *sink, const pr_gc_event *gc, pr_err *err)
 }
 
 static pr_code
-model_task(pr_sink *sink, const pr_task *told, pr_err *err)
+model_task(pr_sink *sink, const pr_task *given, pr_err *err)
 {
     conv_model *model = model_of(sink);
-    if (told->thread != PR_NO_THREAD && told->thread >= model->n_threads)
+    if (given->thread != PR_NO_THREAD && given->thread >= model->n_threads)
         return broken_producer("a thread", err);
-    conv_task task = {.key = told->key,
-                      .first_us = told->time_us,
-                      .thread = told->thread,
-                      .process = told->thread == PR_NO_THREAD
-                                     ? told->process
-                                     : model->threads[told->thread].process,
+    conv_task task = {.key = given->key,
+                      .first_us = given->time_us,
+                      .thread = given->thread,
+                      .process = given->thread == PR_NO_THREAD
+                                     ? given->process
+                                     : model->threads[given->thread].process,
                       .first_parent = model->n_task_parents,
-                      .n_parents = told->n_parents};
-    pr_code rc = pr_strings_add(&model->strings, told->name, told->name_len,
+                      .n_parents = given->n_parents};
+    pr_code rc = pr_strings_add(&model->strings, given->name, given->name_len,
                                 &task.name, err);
     if (rc != PR_OK)
         return rc;
     if (!pr_grow(&model->tasks, &model->cap_tasks, model->n_tasks + 1,
                  sizeof *model->tasks) ||
         !pr_grow(&model->task_parents, &model->cap_task_parents,
-                 model->n_task_parents + told->n_parents,
+                 model->n_task_parents + given->n_parents,
                  sizeof *model->task_parents))
         return pr_no_memory(err);
-    if (told->n_parents)
-        memcpy(model->task_parents + model->n_task_parents, told->parent,
-               told->n_parents * sizeof *told->parent);
-    model->n_task_parents += told->n_parents;
+    if (given->n_parents)
+        memcpy(model->task_parents + model->n_task_parents, given->parent,
+               given->n_parents * sizeof *given->parent);
+    model->n_task_parents += given->n_parents;
     model->tasks[model->n_tasks++] = task;
     return PR_OK;
 }

@@ -151,7 +151,7 @@ typedef struct walk {
 } walk;
 
 /* Call `op` with it, if it was read and the caller has such a call. */
-#define TELL(w, op, ...) \
+#define EMIT(w, op, ...) \
     ((w)->ops->op ? (w)->ops->op((w)->context, __VA_ARGS__, (w)->err) : PR_OK)
 
 /* The index of a process. */
@@ -227,13 +227,13 @@ walk_strings(walk *w, pf_cur *c)
     pr_code code = PR_OK;
     if (!get_id_range(c, 1, &first, &n))
         return PR_OK;
-    code = TELL(w, strings, first, (uint32_t)n);
+    code = EMIT(w, strings, first, (uint32_t)n);
     for (uint32_t i = 0; i < n && code == PR_OK; i++) {
         const char *bytes;
         size_t len;
         if (!pf_get_string(c, &bytes, &len))
             break;
-        code = TELL(w, string, first + i, bytes, len);
+        code = EMIT(w, string, first + i, bytes, len);
     }
     return code;
 }
@@ -246,7 +246,7 @@ walk_frames(walk *w, pf_cur *c)
     pr_code code = PR_OK;
     if (!get_id_range(c, PF_FRAME_MIN + 1, &first, &n))
         return PR_OK;
-    code = TELL(w, frames, first, (uint32_t)n);
+    code = EMIT(w, frames, first, (uint32_t)n);
     for (uint32_t i = 0; i < n && code == PR_OK; i++) {
         pr_frame frame;
         const uint8_t *start = c->p;
@@ -257,7 +257,7 @@ walk_frames(walk *w, pf_cur *c)
             break;
         }
         frame.first_line = (int32_t)line;
-        code = TELL(w, frame, first + i, &frame);
+        code = EMIT(w, frame, first + i, &frame);
     }
     return code;
 }
@@ -272,7 +272,7 @@ walk_bases(walk *w, pf_cur *c)
     for (uint64_t i = 0; i < n && code == PR_OK; i++) {
         if (!get_thread_ref(c, &ref) || !pf_get_varint(c, &base))
             break;
-        code = TELL(w, base, ref, base);
+        code = EMIT(w, base, ref, base);
     }
     return code;
 }
@@ -286,14 +286,14 @@ walk_span(walk *w, pf_cur *c)
         !pf_get_varint(c, &s.threads_so_far) ||
         !pf_get_varint(c, &s.record_bytes))
         return PR_OK;
-    return TELL(w, span, &s);
+    return EMIT(w, span, &s);
 }
 
 static pr_code
 walk_header(walk *w, pf_cur *c)
 {
     const uint8_t *bytes = pf_get_bytes(c, PF_HEADER_SIZE);
-    return bytes ? TELL(w, header, bytes) : PR_OK;
+    return bytes ? EMIT(w, header, bytes) : PR_OK;
 }
 
 static pr_code
@@ -316,28 +316,37 @@ walk_threads(walk *w, pf_cur *c)
              !pf_get_varint32(c, &t.interp)))
             break;
         t.is_main = flags & PF_THREAD_MAIN;
-        code = TELL(w, thread, ref, &t);
+        code = EMIT(w, thread, ref, &t);
     }
     return code;
 }
 
-/* A process's metadata into an array that lives as long as the call. */
+/* Room for the items of a list, each of at least `least` bytes, in an array that
+ * lives as long as the call. */
+static bool
+get_room(pf_cur *c, uint64_t least, void *array, size_t *cap, size_t size,
+         uint32_t *ret_n, bool *no_memory)
+{
+    uint64_t n;
+    if (!pf_get_count(c, least, &n))
+        return false;
+    *no_memory = n > UINT32_MAX || !pr_grow(array, cap, (size_t)n, size);
+    *ret_n = (uint32_t)n;
+    return !*no_memory;
+}
+
 static bool
 get_pairs(pf_cur *c, pr_pair **pair, size_t *cap, pr_process *p,
           bool *no_memory)
 {
-    uint64_t n;
-    if (!pf_get_count(c, 2, &n))
+    uint32_t n;
+    if (!get_room(c, 2, pair, cap, sizeof **pair, &n, no_memory))
         return false;
-    if (n > UINT32_MAX || !pr_grow(pair, cap, (size_t)n, sizeof **pair)) {
-        *no_memory = true;
-        return false;
-    }
-    for (size_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         if (!get_pair(c, &(*pair)[i]))
             return false;
     p->meta = *pair;
-    p->n_meta = (uint32_t)n;
+    p->n_meta = n;
     return true;
 }
 
@@ -371,7 +380,7 @@ walk_processes(walk *w, pf_cur *c)
         pr_process p;
         if (!get_process(c, &p) || !get_pairs(c, &pair, &cap, &p, &no_memory))
             break;
-        code = TELL(w, process, &p);
+        code = EMIT(w, process, &p);
     }
     free(pair);
     if (no_memory)
@@ -394,7 +403,7 @@ walk_rates(walk *w, pf_cur *c)
         if (r.interval_us == 0)
             pf_refuse(c, start);
         else
-            code = TELL(w, rate, &r);
+            code = EMIT(w, rate, &r);
     }
     return code;
 }
@@ -409,7 +418,7 @@ walk_meta(walk *w, pf_cur *c)
         pr_pair pair;
         if (!get_pair(c, &pair))
             break;
-        code = TELL(w, meta, &pair);
+        code = EMIT(w, meta, &pair);
     }
     return code;
 }
@@ -427,7 +436,7 @@ walk_counts(walk *w, pf_cur *c)
         if (!get_ref(c, &ref) || !pf_get_varint32(c, &count.kind) ||
             !pf_get_varint(c, &count.value))
             break;
-        code = TELL(w, count, ref, &count);
+        code = EMIT(w, count, ref, &count);
     }
     return code;
 }
@@ -451,28 +460,23 @@ walk_gc(walk *w, pf_cur *c)
             !pf_get_varint(c, &e.heap_size) ||
             !pf_get_varint(c, &e.duration_ns))
             break;
-        code = TELL(w, gc, &e);
+        code = EMIT(w, gc, &e);
     }
     return code;
 }
 
-/* The parents' keys into an array that lives as long as the call. */
 static bool
 get_parents(pf_cur *c, uint64_t **parent, size_t *cap, pr_task *task,
             bool *no_memory)
 {
-    uint64_t n;
-    if (!pf_get_count(c, 1, &n))
+    uint32_t n;
+    if (!get_room(c, 1, parent, cap, sizeof **parent, &n, no_memory))
         return false;
-    if (n > UINT32_MAX || !pr_grow(parent, cap, (size_t)n, sizeof **parent)) {
-        *no_memory = true;
-        return false;
-    }
-    for (size_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         if (!pf_get_varint(c, &(*parent)[i]))
             return false;
     task->parent = *parent;
-    task->n_parents = (uint32_t)n;
+    task->n_parents = n;
     return true;
 }
 
@@ -492,7 +496,7 @@ walk_tasks(walk *w, pf_cur *c)
             !pf_get_string(c, &task.name, &task.name_len) ||
             !get_parents(c, &parent, &cap, &task, &no_memory))
             break;
-        code = TELL(w, task, ref, &task);
+        code = EMIT(w, task, ref, &task);
     }
     free(parent);
     if (no_memory)
@@ -512,7 +516,7 @@ walk_marks(walk *w, pf_cur *c)
             !pf_get_varint(c, &m.time_us) || !pf_get_varint(c, &m.end_us) ||
             !pf_get_string(c, &m.text, &m.text_len))
             break;
-        code = TELL(w, mark, &m);
+        code = EMIT(w, mark, &m);
     }
     return code;
 }

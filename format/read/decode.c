@@ -194,7 +194,7 @@ static void
 forget_stack(pf_track *t)
 {
     t->depth = 0;
-    t->told = 0;
+    t->emitted = 0;
 }
 
 /* A whole record of the thread was seen. */
@@ -223,13 +223,13 @@ clip(const pf_decoder *d, uint32_t *first, uint32_t n)
 /* A thread of a CPython file is emitted with its first record: that is also
  * the order of their numbers. */
 static pr_code
-tell_new_thread(pf_decoder *d, uint8_t status, pr_err *err)
+emit_new_thread(pf_decoder *d, uint8_t status, pr_err *err)
 {
     uint32_t thread = d->thread;
     d->names->thread[thread].is_main = status & PR_MAIN_THREAD;
-    pr_code code = pf_names_tell_thread(d->names, thread, d->sink, err);
+    pr_code code = pf_names_emit_thread(d->names, thread, d->sink, err);
     d->sink_failed = code != PR_OK;
-    d->threads_told = thread + 1;
+    d->threads_emitted = thread + 1;
     return code;
 }
 
@@ -245,15 +245,15 @@ see_times(pf_decoder *d, uint64_t first_us, uint64_t last_us, uint32_t n)
 
 /* Emit n decoded samples of the present stack of d->thread. */
 static inline pr_code
-tell_run(pf_decoder *d, uint32_t n, pr_err *err)
+emit_run(pf_decoder *d, uint32_t n, pr_err *err)
 {
     pf_track *t = &d->track[d->thread];
     uint64_t first_us = d->time_us[0], last_us = d->time_us[n - 1];
     uint32_t first = 0;
     pr_code code;
     see_times(d, first_us, last_us, n);
-    if (d->thread >= d->threads_told &&
-        (code = tell_new_thread(d, d->status[0], err)) != PR_OK)
+    if (d->thread >= d->threads_emitted &&
+        (code = emit_new_thread(d, d->status[0], err)) != PR_OK)
         return code;
     if (first_us < d->from_us ||
         (last_us >= d->to_us && d->to_us != UINT64_MAX)) {
@@ -262,16 +262,16 @@ tell_run(pf_decoder *d, uint32_t n, pr_err *err)
             return PR_OK;
     }
     pr_delta delta = {.thread = d->thread,
-                      .keep = t->told,
-                      .n_push = t->depth - t->told,
+                      .keep = t->emitted,
+                      .n_push = t->depth - t->emitted,
                       .n = n,
                       .push = stack_last(t, t->depth),
                       .time_us = d->time_us + first,
                       .status = d->status + first};
     code = PR_SINK_CALL(d->sink, delta, &delta, err);
     d->sink_failed = code != PR_OK;
-    d->told += n;
-    t->told = t->depth;
+    d->emitted += n;
+    t->emitted = t->depth;
     return code;
 }
 
@@ -501,8 +501,8 @@ place_for_ids(pf_decoder *d, pf_track *t, pf_record_kind kind, uint32_t keep,
         if (code != PR_OK)
             return code;
     }
-    if (kind != PF_FULL && t->told > keep)
-        t->told = keep;
+    if (kind != PF_FULL && t->emitted > keep)
+        t->emitted = keep;
     *ret = stack_last(t, need);
     return PR_OK;
 }
@@ -514,7 +514,7 @@ settle_whole(pf_track *t, const uint32_t *whole, uint32_t n)
     uint32_t *end = stack_last(t, 0);
     if (!end)
         return; /* no frame so far, and none in this record */
-    t->told = common_frames(end, whole + n, t->told < n ? t->told : n);
+    t->emitted = common_frames(end, whole + n, t->emitted < n ? t->emitted : n);
     if (t->depth > 0)
         memmove(end - n, whole, n * sizeof *whole);
 }
@@ -596,7 +596,7 @@ pf_decoder_piece(pf_decoder *d, pf_cur piece, bool more, size_t *ret_used,
         else
             code = decode_record(d, &c, &n, err);
         if (n > 0)
-            code = tell_run(d, n, err);
+            code = emit_run(d, n, err);
         if (code != PR_OK) {
             if (err && err->offset == PR_NO_OFFSET && !d->sink_failed)
                 err->offset = (uint64_t)(at - piece.p);

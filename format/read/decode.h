@@ -24,10 +24,10 @@ typedef struct pf_track {
     uint32_t *stack;  /* innermost first, at the end of [cap] */
     size_t cap;
     uint32_t depth;
-    uint32_t told;  /* outermost frames that are also on the sink's stack */
-    uint32_t epoch; /* the last segment that names the thread */
-    bool fresh;     /* no record of it in this segment so far */
-    uint64_t debt;  /* how far time_us is ahead of a clock that stepped back */
+    uint32_t emitted; /* outermost frames that are also on the sink's stack */
+    uint32_t epoch;   /* the last segment that names the thread */
+    bool fresh;       /* no record of it in this segment so far */
+    uint64_t debt; /* how far time_us is ahead of a clock that stepped back */
 } pf_track;
 
 /* The thread of a ref, as last looked up in segment `epoch`. */
@@ -53,7 +53,7 @@ typedef struct pf_decoder {
     uint64_t *time_us; /* of the samples that are emitted next */
     uint8_t *status;
 
-    uint32_t threads_told;
+    uint32_t threads_emitted;
 
     uint32_t thread;   /* of the last record */
     uint64_t run_left; /* samples of its run that are not decoded yet */
@@ -65,7 +65,7 @@ typedef struct pf_decoder {
     uint32_t bases, entered; /* threads named, and those with a record */
 
     bool sink_failed; /* the code is the sink's: stop */
-    uint64_t told;    /* samples */
+    uint64_t emitted; /* samples */
     uint64_t records[PF_POP_PUSH + 1];
     pf_reader_stats stats; /* all but the counts by kind of record */
 } pf_decoder;

@@ -34,7 +34,7 @@ report(const replay *p)
 
 /* start() says the wall clock. */
 static pr_code
-tell_meta(const replay *p, pr_err *err)
+emit_meta(const replay *p, pr_err *err)
 {
     const pf_metadata *all = &p->r->names.metadata;
     pr_code code = PR_OK;
@@ -50,12 +50,12 @@ tell_meta(const replay *p, pr_err *err)
 /* All that checkpoints name is known from the start; threads of a CPython
  * file appear in its samples. */
 static pr_code
-tell_names(replay *p, pr_err *err)
+emit_names(replay *p, pr_err *err)
 {
     const pf_names *names = &p->r->names;
     pr_code code = PR_SINK_CALL(p->sink, start, &p->r->info.start, err);
     if (code == PR_OK)
-        code = tell_meta(p, err);
+        code = emit_meta(p, err);
     const pf_processes *processes = &names->processes;
     for (size_t i = 0; i < processes->n && code == PR_OK; i++)
         code = pr_sink_process(p->sink, &processes->at[i].described, err);
@@ -65,13 +65,13 @@ tell_names(replay *p, pr_err *err)
     PF_LISTED_MAP(EMIT_LISTED)
 #undef EMIT_LISTED
     if (code == PR_OK)
-        code = pf_symbols_tell(&p->r->names.symbols, p->sink, err);
+        code = pf_symbols_emit(&p->r->names.symbols, p->sink, err);
     if (!p->r->info.has_checkpoints)
         return code;
     size_t n = p->r->names.n_threads;
     for (uint32_t i = 0; i < n && code == PR_OK; i++)
-        code = pf_names_tell_thread(&p->r->names, i, p->sink, err);
-    p->decoder.threads_told = (uint32_t)n;
+        code = pf_names_emit_thread(&p->r->names, i, p->sink, err);
+    p->decoder.threads_emitted = (uint32_t)n;
     return code;
 }
 
@@ -114,7 +114,7 @@ is_wanted(const replay *p, uint64_t first_us, uint64_t last_us)
 }
 
 static pr_code
-tell_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
+emit_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
 {
     replay *p = context;
     return pf_decoder_base(&p->decoder, ref, base_us, err);
@@ -123,67 +123,67 @@ tell_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
 /* Counters are emitted as they stand, since the start of the recording, in a
  * range of time too. */
 static pr_code
-tell_count(void *context, pf_ref ref, const pr_count *count, pr_err *err)
+emit_count(void *context, pf_ref ref, const pr_count *count, pr_err *err)
 {
     replay *p = context;
-    pr_count told = *count;
-    pr_code code = find_owner(p, ref, &told.thread, &told.process, err);
+    pr_count emitted = *count;
+    pr_code code = find_owner(p, ref, &emitted.thread, &emitted.process, err);
     if (code != PR_OK)
         return code;
-    code = PR_SINK_CALL(p->sink, count, &told, err);
+    code = PR_SINK_CALL(p->sink, count, &emitted, err);
     p->decoder.sink_failed = code != PR_OK;
     return code;
 }
 
 static pr_code
-tell_gc(void *context, const pr_gc_event *event, pr_err *err)
+emit_gc(void *context, const pr_gc_event *event, pr_err *err)
 {
     replay *p = context;
-    pr_gc_event told = *event;
+    pr_gc_event emitted = *event;
     if (!is_wanted(p, event->start_us, event->stop_us))
         return PR_OK;
-    pr_code code = find_process(p, event->process, &told.process, err);
+    pr_code code = find_process(p, event->process, &emitted.process, err);
     if (code != PR_OK)
         return code;
-    code = PR_SINK_CALL(p->sink, gc, &told, err);
+    code = PR_SINK_CALL(p->sink, gc, &emitted, err);
     p->decoder.sink_failed = code != PR_OK;
     return code;
 }
 
 static pr_code
-tell_task(void *context, pf_ref ref, const pr_task *task, pr_err *err)
+emit_task(void *context, pf_ref ref, const pr_task *task, pr_err *err)
 {
     replay *p = context;
-    pr_task told = *task;
-    pr_code code = find_owner(p, ref, &told.thread, &told.process, err);
+    pr_task emitted = *task;
+    pr_code code = find_owner(p, ref, &emitted.thread, &emitted.process, err);
     if (code != PR_OK)
         return code;
-    code = PR_SINK_CALL(p->sink, task, &told, err);
+    code = PR_SINK_CALL(p->sink, task, &emitted, err);
     p->decoder.sink_failed = code != PR_OK;
     return code;
 }
 
 static pr_code
-tell_mark(void *context, const pr_mark *mark, pr_err *err)
+emit_mark(void *context, const pr_mark *mark, pr_err *err)
 {
     replay *p = context;
-    pr_mark told = *mark;
+    pr_mark emitted = *mark;
     if (!is_wanted(p, mark->time_us, mark->end_us))
         return PR_OK;
-    pr_code code = find_process(p, mark->process, &told.process, err);
+    pr_code code = find_process(p, mark->process, &emitted.process, err);
     if (code != PR_OK)
         return code;
-    code = PR_SINK_CALL(p->sink, mark, &told, err);
+    code = PR_SINK_CALL(p->sink, mark, &emitted, err);
     p->decoder.sink_failed = code != PR_OK;
     return code;
 }
 
-static const pf_checkpoint_ops base_ops = {.base = tell_base};
+static const pf_checkpoint_ops base_ops = {.base = emit_base};
 static const pf_checkpoint_ops rest_ops = {
-    .count = tell_count,
-    .gc = tell_gc,
-    .task = tell_task,
-    .mark = tell_mark,
+    .count = emit_count,
+    .gc = emit_gc,
+    .task = emit_task,
+    .mark = emit_mark,
 };
 
 /* ---- segments ---- */
@@ -214,7 +214,7 @@ kept_of(const pf_reader *r, const pf_segment *s)
 
 /* The records of one segment. */
 static pr_code
-tell_records(replay *p, const pf_segment *s, pf_cur kept,
+emit_records(replay *p, const pf_segment *s, pf_cur kept,
              const pf_loaded *loaded, pr_err *err)
 {
     size_t used;
@@ -243,7 +243,7 @@ note_wrong_records(replay *p, const pf_segment *s, uint64_t emitted,
 }
 
 static pr_code
-tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
+emit_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
              pr_err *err)
 {
     pf_cur kept = kept_of(p->r, s);
@@ -251,7 +251,7 @@ tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
     pr_code code = loaded->code;
     uint64_t emitted = 0;
     if (code == PR_OK) {
-        code = tell_records(p, s, kept, loaded, &why);
+        code = emit_records(p, s, kept, loaded, &why);
         emitted = p->decoder.samples;
     }
     p->decoder.stats.segments_read++;
@@ -269,7 +269,7 @@ tell_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
 
 /* The records of a checkpoint beside the samples. */
 static pr_code
-tell_kept(replay *p, const pf_segment *s, pr_err *err)
+emit_kept(replay *p, const pf_segment *s, pr_err *err)
 {
     pf_cur kept = kept_of(p->r, s);
     return pf_checkpoint_walk(kept, &rest_ops, p, err);
@@ -293,18 +293,18 @@ choose_segments(replay *p, bool *wanted)
 
 /* Segments up to `end` without wanted records: of the checkpoints, too. */
 static pr_code
-tell_others(replay *p, const bool *wanted, size_t *next, size_t end,
+emit_others(replay *p, const bool *wanted, size_t *next, size_t end,
             pr_err *err)
 {
     pr_code code = PR_OK;
     for (; *next < end && code == PR_OK; ++*next)
         if (!wanted[*next])
-            code = tell_kept(p, &p->r->segment[*next], err);
+            code = emit_kept(p, &p->r->segment[*next], err);
     return code;
 }
 
 static pr_code
-tell_segments(replay *p, pr_err *err)
+emit_segments(replay *p, pr_err *err)
 {
     pf_reader *r = p->r;
     pf_loader *loader;
@@ -322,12 +322,12 @@ tell_segments(replay *p, pr_err *err)
         return code;
     }
     while (code == PR_OK && (loaded = pf_loader_next(loader, &i))) {
-        code = tell_others(p, wanted, &next, i, err);
+        code = emit_others(p, wanted, &next, i, err);
         if (code == PR_OK)
-            code = tell_segment(p, &r->segment[i], loaded, err);
+            code = emit_segment(p, &r->segment[i], loaded, err);
     }
     if (code == PR_OK)
-        code = tell_others(p, wanted, &next, r->n_segments, err);
+        code = emit_others(p, wanted, &next, r->n_segments, err);
     pf_loader_free(loader);
     free(wanted);
     return code;
@@ -337,7 +337,7 @@ tell_segments(replay *p, pr_err *err)
 
 /* Losses that replay() itself found have no known time. */
 static pr_code
-tell_gap(replay *p, const pf_gap *gap, pr_err *err)
+emit_gap(replay *p, const pf_gap *gap, pr_err *err)
 {
     char text[96];
     if (gap->samples == 0 && gap->counted)
@@ -357,15 +357,15 @@ tell_gap(replay *p, const pf_gap *gap, pr_err *err)
 }
 
 static pr_code
-tell_losses(replay *p, pr_err *err)
+emit_losses(replay *p, pr_err *err)
 {
     uint64_t last = p->r->info.last_us, lost;
     pr_count count = {.thread = PR_NO_THREAD, .kind = PR_COUNT_LOST_FILE};
     pr_code code = PR_OK;
     for (size_t i = 0; i < p->r->n_gaps && code == PR_OK; i++)
-        code = tell_gap(p, &p->r->gap[i], err);
+        code = emit_gap(p, &p->r->gap[i], err);
     if (p->lost && code == PR_OK)
-        code = tell_gap(p, &(pf_gap){last, last, p->lost, true}, err);
+        code = emit_gap(p, &(pf_gap){last, last, p->lost, true}, err);
     pf_gaps_sum(p->r, &lost);
     if (code != PR_OK || lost + p->lost == 0)
         return code;
@@ -380,7 +380,7 @@ tell_losses(replay *p, pr_err *err)
 
 /* Decode all pieces.  PR_DAMAGED in *why is an answer, not a failure. */
 static pr_code
-tell_pieces(replay *p, pf_stream *stream, pr_err *why)
+emit_pieces(replay *p, pf_stream *stream, pr_err *why)
 {
     const uint8_t *piece;
     size_t n, used = 0;
@@ -410,7 +410,7 @@ check_stock_totals(replay *p)
 {
     const pf_header *h = &p->r->header;
     uint64_t samples = p->decoder.samples;
-    uint32_t threads = p->decoder.threads_told;
+    uint32_t threads = p->decoder.threads_emitted;
     if (samples == h->samples && threads == h->threads)
         return;
     if (h->samples > samples)
@@ -433,7 +433,7 @@ check_clock(replay *p)
 }
 
 static pr_code
-tell_stream(replay *p, pr_err *err)
+emit_stream(replay *p, pr_err *err)
 {
     pf_reader *r = p->r;
     pf_stream *stream;
@@ -443,7 +443,7 @@ tell_stream(replay *p, pr_err *err)
     if (code != PR_OK)
         return code;
     report(p);
-    code = tell_pieces(p, stream, &why);
+    code = emit_pieces(p, stream, &why);
     pf_stream_free(stream);
     if (code == PR_OK) {
         check_stock_totals(p);
@@ -465,12 +465,12 @@ tell_stream(replay *p, pr_err *err)
 static pr_code
 run(replay *p, pr_err *err)
 {
-    pr_code code = tell_names(p, err);
+    pr_code code = emit_names(p, err);
     if (code == PR_OK)
-        code = p->r->info.has_checkpoints ? tell_segments(p, err)
-                                          : tell_stream(p, err);
+        code = p->r->info.has_checkpoints ? emit_segments(p, err)
+                                          : emit_stream(p, err);
     if (code == PR_OK)
-        code = tell_losses(p, err);
+        code = emit_losses(p, err);
     if (code == PR_OK && p->r->info.stats.known & PR_STATS_PRESENT)
         code = PR_SINK_CALL(p->sink, stats, &p->r->info.stats, err);
     return code;
@@ -486,7 +486,7 @@ keep_stats(const replay *p)
     s->full_records = records[PF_FULL];
     s->suffix_records = records[PF_SUFFIX];
     s->pop_push_records = records[PF_POP_PUSH];
-    s->total_samples = p->decoder.told;
+    s->total_samples = p->decoder.emitted;
     s->stack_reconstructions =
         s->full_records + s->suffix_records + s->pop_push_records;
 }
@@ -534,7 +534,7 @@ pf_reader_replay(pf_reader *r, const pf_replay_opts *opts, pr_sink *sink,
     code = run(&p, err);
     keep_stats(&p);
     if (ret_samples)
-        *ret_samples = p.decoder.told;
+        *ret_samples = p.decoder.emitted;
     pf_decoder_release(&p.decoder);
     return code == PR_OK ? answer(&p, err) : code;
 }

@@ -254,7 +254,7 @@ pf_symbols_frame(const pf_symbols *symbols, uint32_t id)
 
 /* Strings of frames that did not arrive: the two emitted after the last. */
 static pr_code
-tell_frame(const pf_symbols *s, const pr_frame *frame, pr_sink *sink,
+emit_frame(const pf_symbols *s, const pr_frame *frame, pr_sink *sink,
            pr_err *err)
 {
     pr_frame f = *frame;
@@ -269,7 +269,7 @@ tell_frame(const pf_symbols *s, const pr_frame *frame, pr_sink *sink,
 
 /* A file with holes has one more frame, and the two strings it needs. */
 static pr_code
-tell_lost_strings(pr_sink *sink, pr_err *err)
+emit_lost_strings(pr_sink *sink, pr_err *err)
 {
     pr_code code = PR_SINK_CALL(sink, string, PR_SYNTHETIC_FILE,
                                 sizeof PR_SYNTHETIC_FILE - 1, err);
@@ -279,7 +279,7 @@ tell_lost_strings(pr_sink *sink, pr_err *err)
 }
 
 static pr_code
-tell_lost_frame(const pf_symbols *s, pr_sink *sink, pr_err *err)
+emit_lost_frame(const pf_symbols *s, pr_sink *sink, pr_err *err)
 {
     pr_frame lost = {(uint32_t)s->n_strings,
                      (uint32_t)s->n_strings + 1,
@@ -293,7 +293,7 @@ tell_lost_frame(const pf_symbols *s, pr_sink *sink, pr_err *err)
 }
 
 pr_code
-pf_symbols_tell(const pf_symbols *s, pr_sink *sink, pr_err *err)
+pf_symbols_emit(const pf_symbols *s, pr_sink *sink, pr_err *err)
 {
     pr_code code = PR_OK;
     for (size_t i = 0; i < s->n_strings && code == PR_OK; i++)
@@ -302,11 +302,11 @@ pf_symbols_tell(const pf_symbols *s, pr_sink *sink, pr_err *err)
             s->length[i] ? (const char *)s->text.p + s->string[i] : "",
             s->length[i], err);
     if (code == PR_OK && s->holes)
-        code = tell_lost_strings(sink, err);
+        code = emit_lost_strings(sink, err);
     for (size_t i = 0; i < s->n_frames && code == PR_OK; i++)
-        code = tell_frame(s, &s->frame[i], sink, err);
+        code = emit_frame(s, &s->frame[i], sink, err);
     if (code == PR_OK && s->holes)
-        code = tell_lost_frame(s, sink, err);
+        code = emit_lost_frame(s, sink, err);
     return code;
 }
 
@@ -469,16 +469,16 @@ pf_names_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
 }
 
 pr_code
-pf_names_tell_thread(const pf_names *names, uint32_t thread, pr_sink *sink,
+pf_names_emit_thread(const pf_names *names, uint32_t thread, pr_sink *sink,
                      pr_err *err)
 {
     const pf_thread *t = &names->thread[thread];
     const char *name = "";
     if (t->name_len)
         name = (const char *)names->thread_text.p + t->name_at;
-    pr_thread told = {t->tid, t->interp,   t->is_main,
-                      name,   t->name_len, t->process};
-    return PR_SINK_CALL(sink, thread, &told, err);
+    pr_thread emitted = {t->tid, t->interp,   t->is_main,
+                         name,   t->name_len, t->process};
+    return PR_SINK_CALL(sink, thread, &emitted, err);
 }
 
 /* ---- metadata ---- */
@@ -528,10 +528,10 @@ pf_names_find_count(const pf_names *names, const pr_count *wanted)
 }
 
 pr_code
-pf_names_count(void *context, pf_ref ref, const pr_count *told, pr_err *err)
+pf_names_count(void *context, pf_ref ref, const pr_count *emitted, pr_err *err)
 {
     pf_names *names = context;
-    pr_count count = *told;
+    pr_count count = *emitted;
     pr_code code = pf_ref_is_process(ref)
                        ? pf_names_process_of(names, ref, &count.process, err)
                        : pf_names_add_thread(names, ref, &count.thread, err);

@@ -134,9 +134,9 @@ bool pf_symbols_equal(const pf_symbols *a, const pf_symbols *b);
 uint32_t pf_symbols_frame(const pf_symbols *symbols, uint32_t id);
 
 /* Emit all strings and frames, in order of arrival. */
-pr_code pf_symbols_tell(const pf_symbols *symbols, pr_sink *sink, pr_err *err);
+pr_code pf_symbols_emit(const pf_symbols *symbols, pr_sink *sink, pr_err *err);
 /* Emit one thread. */
-pr_code pf_names_tell_thread(const pf_names *names, uint32_t thread,
+pr_code pf_names_emit_thread(const pf_names *names, uint32_t thread,
                              pr_sink *sink, pr_err *err);
 
 #endif

@@ -337,7 +337,7 @@ pf_pending_count(pf_pending *notes, pf_ref ref, const pr_count *count,
 static size_t
 new_bytes(const pf_known_list *list)
 {
-    return list->all.items.n - list->told_bytes;
+    return list->all.items.n - list->written_bytes;
 }
 
 size_t
@@ -386,8 +386,8 @@ pf_put_list(pf_buf *body, uint8_t type, const pf_list *list)
 static void
 put_known(pf_buf *body, uint8_t type, const pf_known_list *list, bool all)
 {
-    put_entries(body, type, list->all.n - (all ? 0 : list->told),
-                &list->all.items, all ? 0 : list->told_bytes);
+    put_entries(body, type, list->all.n - (all ? 0 : list->written),
+                &list->all.items, all ? 0 : list->written_bytes);
 }
 
 static void
@@ -407,10 +407,10 @@ void
 pf_pending_put_names(const pf_pending *notes, pf_buf *body)
 {
     const pf_known_list *strings = &notes->strings;
-    uint64_t n = strings->all.n - strings->told;
+    uint64_t n = strings->all.n - strings->written;
     if (n > 0)
-        put_table(body, PF_TYPE_STRINGS, strings->told, n,
-                  strings->all.items.p + strings->told_bytes,
+        put_table(body, PF_TYPE_STRINGS, strings->written, n,
+                  strings->all.items.p + strings->written_bytes,
                   new_bytes(strings));
     const pf_list *frames = &notes->new_frames;
     put_table(body, PF_TYPE_FRAMES, notes->frames.n - frames->n, frames->n,
@@ -460,12 +460,12 @@ empty(pf_list *list)
 static void
 settle(pf_known_list *list)
 {
-    list->told = list->all.n;
-    list->told_bytes = list->all.items.n;
+    list->written = list->all.n;
+    list->written_bytes = list->all.items.n;
 }
 
 void
-pf_pending_told(pf_pending *notes)
+pf_pending_written(pf_pending *notes)
 {
     settle(&notes->strings);
     settle(&notes->threads);

@@ -21,8 +21,8 @@ typedef struct pf_list {
 /* A list of which the first entries stand in checkpoints already. */
 typedef struct pf_known_list {
     pf_list all;
-    uint64_t told;
-    size_t told_bytes;
+    uint64_t written;
+    size_t written_bytes;
 } pf_known_list;
 
 typedef struct pf_counter {
@@ -88,7 +88,7 @@ void pf_pending_put_names(const pf_pending *notes, pf_buf *body);
 void pf_pending_put_rest(const pf_pending *notes, bool all, pf_buf *body);
 
 /* The checkpoint is in the file: nothing is new any more. */
-void pf_pending_told(pf_pending *notes);
+void pf_pending_written(pf_pending *notes);
 
 /* A record of a body: type, length, count and entries. */
 void pf_put_list(pf_buf *body, uint8_t type, const pf_list *list);

@@ -86,7 +86,7 @@ write_segment(pf_writer *w, pr_err *err)
     if (rc != PR_OK)
         return rc;
     w->bytes_compressed += packer->data_bytes;
-    pf_pending_told(&w->notes);
+    pf_pending_written(&w->notes);
     add_to_index(w);
     if (w->index.items.failed)
         return pr_no_memory(err);

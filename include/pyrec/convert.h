@@ -31,7 +31,7 @@ typedef enum conv_level {
  * so that a program that is ended by a signal can remove it.  The function may
  * be NULL. */
 typedef struct conv_unfinished {
-    void (*tell)(void *context, const char *path);
+    void (*report)(void *context, const char *path);
     void *context;
 } conv_unfinished;
 

@@ -43,7 +43,7 @@ void q_close(q_database *database); /* takes NULL */
 void q_interrupt(q_database *database);
 
 /* summary also lists all that the recorders noted. */
-void q_tell_all(q_database *database, int all);
+void q_show_all(q_database *database, int all);
 
 /* Run a query text ("top 20 by self").  PR_USAGE with the column of the fault
  * in err->offset; PR_NAME with the candidates in the hint. */
@@ -116,7 +116,7 @@ const conv_comparison *q_result_comparison(const q_result *result);
 typedef void (*q_stack_fn)(void *context, const char *const *name,
                            const char *const *file, size_t depth,
                            int64_t samples, int64_t us);
-pr_code q_run_stacks(q_database *database, const char *query, q_stack_fn tell,
+pr_code q_run_stacks(q_database *database, const char *query, q_stack_fn take,
                      void *context, pr_err *err);
 
 /* PR_OK and the next row; PR_END after the last. */

@@ -45,9 +45,9 @@ q_interrupt(q_database *database)
 }
 
 void
-q_tell_all(q_database *database, int all)
+q_show_all(q_database *database, int all)
 {
-    database->tells_all = all != 0;
+    database->shows_all = all != 0;
 }
 
 /* D4.  Attaching, pragmas, writing and schema changes are other actions. */

@@ -24,7 +24,7 @@ struct q_database {
     unsigned n_answers; /* temp tables made, for their names */
     bool guarded;       /* D4 holds now */
     bool knows_ran;     /* some profile says whether threads ran */
-    bool tells_all;     /* q_tell_all() */
+    bool shows_all;     /* q_show_all() */
     volatile bool interrupted;
 };
 

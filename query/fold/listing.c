@@ -277,7 +277,7 @@ find_name(const names *n, int64_t id)
 
 /* Groups come in pre-order: the path of the last one is at hand. */
 static pr_code
-tell_all(const q_groups *groups, const names *n, q_stack_fn tell, void *context,
+take_all(const q_groups *groups, const names *n, q_stack_fn take, void *context,
          pr_err *err)
 {
     const char **function = NULL, **file = NULL;
@@ -295,7 +295,7 @@ tell_all(const q_groups *groups, const names *n, q_stack_fn tell, void *context,
         function[depth - 1] = found->function ? found->function : "?";
         file[depth - 1] = found->file ? found->file : "";
         if (g->self.n)
-            tell(context, function, file, depth, g->self.n, g->self.us);
+            take(context, function, file, depth, g->self.n, g->self.us);
     }
     free(function);
     free(file);
@@ -303,13 +303,13 @@ tell_all(const q_groups *groups, const names *n, q_stack_fn tell, void *context,
 }
 
 pr_code
-q_listing_stacks(q_database *database, const q_groups *groups, q_stack_fn tell,
+q_listing_stacks(q_database *database, const q_groups *groups, q_stack_fn take,
                  void *context, pr_err *err)
 {
     names n = {0};
     pr_code rc = read_names(database, &n, err);
     if (rc == PR_OK)
-        rc = tell_all(groups, &n, tell, context, err);
+        rc = take_all(groups, &n, take, context, err);
     release_names(&n);
     return rc;
 }

@@ -18,6 +18,6 @@ pr_code q_listing_fill(q_database *database, const char *table,
 
 /* Call with each stack of the tree that samples ended in. */
 pr_code q_listing_stacks(q_database *database, const q_groups *groups,
-                         q_stack_fn tell, void *context, pr_err *err);
+                         q_stack_fn take, void *context, pr_err *err);
 
 #endif

@@ -220,7 +220,7 @@ answer_summary(q_database *database, char **ret, pr_err *err)
 {
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     sqlite3_str_appendall(sql, summary_sql);
-    if (database->tells_all)
+    if (database->shows_all)
         sqlite3_str_appendall(sql, recorder_sql);
     return q_finish_text(sql, ret, err);
 }

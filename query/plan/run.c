@@ -496,7 +496,7 @@ q_run_sql(q_database *database, const char *sql, q_result **ret, pr_err *err)
 }
 
 pr_code
-q_run_stacks(q_database *database, const char *query, q_stack_fn tell,
+q_run_stacks(q_database *database, const char *query, q_stack_fn take,
              void *context, pr_err *err)
 {
     q_query parsed;
@@ -522,7 +522,7 @@ q_run_stacks(q_database *database, const char *query, q_stack_fn tell,
         return rc;
     rc = q_run_groups(database, &plan, &samples, &groups, err);
     if (rc == PR_OK)
-        rc = q_listing_stacks(database, &groups, tell, context, err);
+        rc = q_listing_stacks(database, &groups, take, context, err);
     q_samples_release(&samples);
     q_groups_release(&groups);
     q_plan_release(&plan);

@@ -16,7 +16,7 @@
  * are ignored or blocked here would stay so.  The pipe carries the errno of a
  * failed exec; a successful exec closes it. */
 static _Noreturn void
-become(char *const argv[], int tell)
+become(char *const argv[], int report)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -24,7 +24,7 @@ become(char *const argv[], int tell)
     signal(SIGPIPE, SIG_DFL);
     execvp(argv[0], argv);
     int error = errno;
-    while (write(tell, &error, sizeof error) < 0 && errno == EINTR)
+    while (write(report, &error, sizeof error) < 0 && errno == EINTR)
         continue;
     _exit(127);
 }

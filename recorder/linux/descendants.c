@@ -312,7 +312,7 @@ take_listed(rec_descendants *c, const listing *l, pr_err *err)
 
 /* A listing costs time: the longer it takes, the more rarely it is done. */
 static void
-note_look(rec_descendants *c, uint64_t begun_ns, uint64_t used_ns)
+note_check(rec_descendants *c, uint64_t begun_ns, uint64_t used_ns)
 {
     uint64_t since = c->begun_ns ? begun_ns - c->begun_ns : 0;
     if (since > c->longest_ns)
@@ -325,7 +325,7 @@ note_look(rec_descendants *c, uint64_t begun_ns, uint64_t used_ns)
 }
 
 static pr_code
-look_at_all(rec_descendants *c, pr_err *err)
+check_all(rec_descendants *c, pr_err *err)
 {
     listing l = {0};
     uint64_t begun = rec_now_ns(), used = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -336,7 +336,7 @@ look_at_all(rec_descendants *c, pr_err *err)
     }
     free(l.pid);
     free(l.parent);
-    note_look(c, begun, rec_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used);
+    note_check(c, begun, rec_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used);
     return code;
 }
 
@@ -397,8 +397,8 @@ rec_descendants_every_ms(const rec_descendants *c)
 /* First the events; then, where these are not complete, the list of all
  * processes. */
 pr_code
-rec_descendants_look(rec_descendants *c, const rec_descendant_event **ret,
-                     size_t *ret_n, pr_err *err)
+rec_descendants_check(rec_descendants *c, const rec_descendant_event **ret,
+                      size_t *ret_n, pr_err *err)
 {
     c->n_events = 0;
     pr_code code = PR_OK;
@@ -406,7 +406,7 @@ rec_descendants_look(rec_descendants *c, const rec_descendant_event **ret,
         code = hear(c, err);
     bool due = rec_now_ns() - c->begun_ns >= (uint64_t)c->every_ms * 1000000;
     if (code == PR_OK && (c->unlisted || (c->fd < 0 && due)))
-        code = look_at_all(c, err);
+        code = check_all(c, err);
     if (code != PR_OK)
         return code;
     *ret = c->event;

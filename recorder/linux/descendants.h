@@ -29,7 +29,7 @@ typedef struct rec_descendant_event {
 pr_code rec_descendants_open(rec_descendants **ret, pr_err *err);
 void rec_descendants_free(rec_descendants *children); /* takes NULL */
 
-/* Set the root of the tree.  The next rec_descendants_look() reports the
+/* Set the root of the tree.  The next rec_descendants_check() reports the
  * descendants that live already. */
 void rec_descendants_watch(rec_descendants *children, pid_t root);
 
@@ -43,14 +43,14 @@ int rec_descendants_every_ms(const rec_descendants *children);
 
 /* The events since the last call, in order; valid until the next call.
  * PR_NOMEM, or why the processes cannot be listed. */
-pr_code rec_descendants_look(rec_descendants *children,
-                             const rec_descendant_event **ret, size_t *ret_n,
-                             pr_err *err);
+pr_code rec_descendants_check(rec_descendants *children,
+                              const rec_descendant_event **ret, size_t *ret_n,
+                              pr_err *err);
 
 typedef struct rec_descendants_report {
     uint64_t seen;     /* born */
     uint64_t overruns; /* times that the kernel had more events than room */
-    bool told;         /* by the kernel */
+    bool announced;    /* by the kernel */
     int blind_ms;      /* else: the longest time between two listings */
 } rec_descendants_report;
 

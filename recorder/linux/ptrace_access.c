@@ -62,7 +62,7 @@ is_nested(void)
 
 /* False: the process is gone. */
 static bool
-look(pid_t pid, view *ret)
+read_view(pid_t pid, view *ret)
 {
     char path[48], text[4096];
     view v = {.pid = pid, .ours = geteuid()};
@@ -136,7 +136,7 @@ pr_code
 rec_process_explain_denied(pid_t pid, int error, pr_err *err)
 {
     view v;
-    if (!look(pid, &v))
+    if (!read_view(pid, &v))
         return PR_FAIL(err, PR_NO_PROCESS, "process %d has ended", (int)pid);
     if (error == ENOSYS)
         return denied(&v, error, err, "no process_vm_readv() here",

@@ -137,7 +137,7 @@ typedef enum arrival {
 /* Take a report of this thread, without waiting for one.  The exit status of
  * our own child is left to the code that started it. */
 static arrival
-look_at(const rec_ptrace *pause, rec_ptrace_thread *thread)
+read_arrival(const rec_ptrace *pause, rec_ptrace_thread *thread)
 {
     bool leader_of_ours = pause->own_child && thread->tid == pause->pid;
     int events = WSTOPPED | (leader_of_ours ? 0 : WEXITED);
@@ -182,13 +182,13 @@ await(const rec_ptrace *pause, rec_ptrace_thread *thread, uint64_t deadline_ns,
     long ns = NAP_LEAST_NS;
     arrival got;
     *ret_held = false;
-    while ((got = look_at(pause, thread)) == EXPECTED && !*ret_held &&
+    while ((got = read_arrival(pause, thread)) == EXPECTED && !*ret_held &&
            nap(&ns, deadline_ns)) {
         char state = state_of(pause->pid, thread->tid);
         *ret_held = state == 'D' || rec_stat_ended(state);
     }
     /* it may have stopped before its state was read */
-    return got == EXPECTED ? look_at(pause, thread) : got;
+    return got == EXPECTED ? read_arrival(pause, thread) : got;
 }
 
 /* Wait for the threads from `first` on; those that ended are dropped. */
@@ -292,7 +292,7 @@ detach(const rec_ptrace *pause, rec_ptrace_thread *t)
     if (t->stopped && trace(PTRACE_DETACH, t->tid, t->signal) == 0)
         return true;
     t->stopped = false;
-    arrival got = look_at(pause, t);
+    arrival got = read_arrival(pause, t);
     return got == LEFT ||
            (got == ARRIVED && trace(PTRACE_DETACH, t->tid, t->signal) == 0);
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum {
-    LOOK_EVERY_US = 200000, /* for asyncio, which may be imported later */
+    SEARCH_EVERY_US = 200000, /* for asyncio, which may be imported later */
     EMITTED_MAX = 1 << 20
 };
 
@@ -337,9 +337,9 @@ static pr_code
 find_asyncio(rec_task_emitter *t, rec_unwinder *u, pr_err *err)
 {
     uint64_t now = rec_now_us(u);
-    if (t->looked_us && now - t->looked_us < LOOK_EVERY_US)
+    if (t->searched_us && now - t->searched_us < SEARCH_EVERY_US)
         return PR_OK;
-    t->looked_us = now;
+    t->searched_us = now;
     pr_err why = PR_ERR_INIT;
     pr_code code = rec_asyncio_load(&u->process, &u->program.runtime.layout,
                                     &u->program.memory, &t->asyncio, &why);

@@ -16,8 +16,8 @@
 
 typedef struct rec_task_emitter {
     rec_asyncio asyncio;
-    bool known;         /* `asyncio` was found in this program */
-    uint64_t looked_us; /* the last search for it */
+    bool known;           /* `asyncio` was found in this program */
+    uint64_t searched_us; /* the last search for it */
     rec_tasks tasks;
     bool *awaits; /* by task: it waits for another one; scratch */
     size_t cap_awaits;

@@ -38,12 +38,12 @@ class Costs:
         with live.Target(python, "costs.py", os.path.abspath("sums"), kind,
                          seconds=SAMPLES / RATE + live.PATIENCE,
                          **target) as program:
-            told = program.portrait
-            before = self.read_sums(told["calls"])
+            stated = program.portrait
+            before = self.read_sums(stated["calls"])
             live.succeed("./pyrec", "-p", program.pid, "-o", "run.bin", "-f",
                          "-r", RATE, "-d", SAMPLES / RATE, *options, **target)
-            after = self.read_sums(told["calls"])
-        self.first = told["first"]
+            after = self.read_sums(stated["calls"])
+        self.first = stated["first"]
         self.spent = [b - a for a, b in zip(before, after)][:-1]
         self.database = live.Database("run.bin")
         self.policy = self.database.meta("recorder.policy")
@@ -84,7 +84,7 @@ class Costs:
         return len(self.spent) * self.spent[-1] / sum(self.spent)
 
 
-def tell(costs, good, text, *values):
+def report(costs, good, text, *values):
     busy = "" if costs.busy >= QUIET else " # SKIP the machine is busy"
     print(("ok " if good or busy else "not ok ") + text % values + busy,
           flush=True)
@@ -94,7 +94,7 @@ def mixed(version, how, python, *options, **target):
     costs = Costs(python, "mixed", *options, **target)
     chi = costs.chi_square()
     judged = how != "remote"
-    tell(costs, not judged or chi < CHI_SQUARE,
+    report(costs, not judged or chi < CHI_SQUARE,
          "shares of 20 functions on %s, %s (%s): chi-square %.1f of %d"
          " samples%s, %.0f %% of a processor", version, how, costs.policy, chi,
          sum(costs.seen), " (less than %d)" % CHI_SQUARE if judged else "",
@@ -110,7 +110,7 @@ def system(version, how, python, *options, **target):
     full, alone, bare = (spent - costs.spent[-1] for spent in costs.spent[:3])
     low, high = sorted((alone / full, 1 - bare / full))
     judged = how != "remote"
-    tell(costs, not judged or low - OFF <= ours <= high + OFF,
+    report(costs, not judged or low - OFF <= ours <= high + OFF,
          "leaf with system calls on %s, %s (%s): share %.3f, by its clock %.3f"
          " to %.3f%s", version, how, costs.policy, ours, low, high,
          " (within %.2f)" % OFF if judged else "")
@@ -126,7 +126,7 @@ def recursion(version, how, python, *options, **target):
     ours = costs.own("loop") / max(1, sum(costs.seen))
     wanted = fifo_share.setdefault(version, ours)
     judged = how in ("default", "fifo")
-    tell(costs, not judged or abs(ours - wanted) <= OFF,
+    report(costs, not judged or abs(ours - wanted) <= OFF,
          "lines that call the clock on %s, %s (%s): share %.3f, fifo %.3f%s,"
          " by the clock %.3f", version, how, costs.policy, ours, wanted,
          " (within %.2f)" % OFF if judged else "",

@@ -42,7 +42,7 @@ def between(profile, start, end, shift=0):
     return part
 
 
-def told(path):
+def read_back(path):
     _, profile, _ = harness.dump(path)
     return profile
 
@@ -58,11 +58,11 @@ def check_copy(results, name, profile):
                        *options)
         plain = "none" in options
         good = done.returncode == 0 and (
-            told("copy.bin").observed() == profile.observed() if plain
-            else same(told("copy.bin"), profile))
+            read_back("copy.bin").observed() == profile.observed() if plain
+            else same(read_back("copy.bin"), profile))
         results.check(f"bin {' '.join(options)} of {name}", good, done.stderr)
     done = convert("a.bin", "--to", "bin", "-f", "-o", "copy.bin")
-    copied = told("copy.bin")
+    copied = read_back("copy.bin")
     results.check(f"bin keeps what stands beside the samples of {name}",
                   all(getattr(copied, part) == getattr(profile, part)
                       for part in ("meta", "counts", "gc", "tasks", "marks")))
@@ -83,7 +83,7 @@ def check_range(results, name, profile):
                        "--between", f"{start}us..{end}us")
         results.check(f"between {start} and {end} us of {name}",
                       done.returncode == 0 and
-                      same(told("part.bin"), between(profile, start, end)),
+                      same(read_back("part.bin"), between(profile, start, end)),
                       done.stderr)
 
 
@@ -108,7 +108,7 @@ def check_merge(results, name, profile):
     harness.feed(first, "1.bin")
     harness.feed(second, "2.bin")
     done = convert("2.bin", "1.bin", "--to", "bin", "-f", "-o", "both.bin")
-    merged = told("both.bin") if done.returncode == 0 else None
+    merged = read_back("both.bin") if done.returncode == 0 else None
     results.check(f"two halves of {name} are the whole",
                   merged and same(merged, profile), done.stderr)
     results.check(f"counters of the halves of {name} add up",

@@ -22,29 +22,29 @@ content() {
         profile_id GROUP BY p.id ORDER BY 1"
 }
 
-pyconv "$a" "$b" "$c" -o whole.db 2>error >told && content whole.db >whole
+pyconv "$a" "$b" "$c" -o whole.db 2>error >printed && content whole.db >whole
 
-pyconv "$a" --into grown.db >told 2>error &&
-    pyconv "$a" -o one.db >>told 2>>error && cmp one.db grown.db
+pyconv "$a" --into grown.db >printed 2>error &&
+    pyconv "$a" -o one.db >>printed 2>>error && cmp one.db grown.db
 result $? "a database that is not there is made as with -o"
 
-pyconv -q "$b" "$c" --into grown.db >told 2>error && [ ! -s error ] &&
+pyconv -q "$b" "$c" --into grown.db >printed 2>error && [ ! -s error ] &&
     content grown.db >grown && cmp whole grown
 result $? "a database grows to what one conversion makes of all files"
 
 cp grown.db before.db
-pyconv "$b" "$a" --into grown.db >told 2>error && cmp before.db grown.db &&
+pyconv "$b" "$a" --into grown.db >printed 2>error && cmp before.db grown.db &&
     grep -q "2 profiles were in 'grown.db' already" error
 result $? "a second adding changes nothing and says so"
 
-pyconv "$a" "$b" --into both.db 2>error >told &
+pyconv "$a" "$b" --into both.db 2>error >printed &
 first=$!
-pyconv "$c" --into one.db 2>error2 >told2 &
+pyconv "$c" --into one.db 2>error2 >printed2 &
 second=$!
 wait $first && wait $second
-pyconv "$c" --into both.db 2>error >told &
+pyconv "$c" --into both.db 2>error >printed &
 first=$!
-pyconv "$b" "$c" --into both.db 2>error2 >told2 &
+pyconv "$b" "$c" --into both.db 2>error2 >printed2 &
 second=$!
 wait $first && wait $second && content both.db >grown && cmp whole grown
 result $? "two programs add to one database at once"
@@ -54,23 +54,23 @@ cp one.db before.db
     trap '' XFSZ
     ulimit -f 1
     exec pyconv "$b" --into before.db
-) >told 2>error
+) >printed 2>error
 [ $? -eq 1 ] && [ "$(grep -c "^pyconv: error: " error)" -eq 1 ] &&
     content before.db >grown 2>>error && content one.db | cmp - grown
 result $? "a disk that is full leaves the database as it was"
 
 cp one.db before.db
-pyconv "$b" "$vectors/bad-foreign-text.bin" --into before.db >told 2>error
+pyconv "$b" "$vectors/bad-foreign-text.bin" --into before.db >printed 2>error
 [ $? -eq 1 ] && content before.db >grown && content one.db | cmp - grown
 result $? "an input that is not a profile leaves the database as it was"
 
-pyconv "$vectors/bad-cut-checkpoint.bin" --into before.db >told 2>error
+pyconv "$vectors/bad-cut-checkpoint.bin" --into before.db >printed 2>error
 [ $? -eq 3 ] && pyquery --csv before.db --sql \
-    "SELECT count(*) FROM profile" >told && [ "$(tail -n 1 told)" = 3 ]
+    "SELECT count(*) FROM profile" >printed && [ "$(tail -n 1 printed)" = 3 ]
 result $? "the rest of a cut profile is added, status 3"
 
 echo text >text.db
-pyconv "$a" --into text.db >told 2>error
+pyconv "$a" --into text.db >printed 2>error
 [ $? -eq 1 ] && [ "$(cat text.db)" = text ] &&
     grep -q "'text.db': the output is not a database" error
 result $? "a file that is not a database is refused and kept"
@@ -80,14 +80,14 @@ d = sqlite3.connect('other.db')
 d.execute('CREATE TABLE profile(id)')
 d.commit()"
 cp other.db before.db
-pyconv "$a" --into other.db >told 2>error
+pyconv "$a" --into other.db >printed 2>error
 [ $? -eq 1 ] && cmp other.db before.db &&
     grep -q "'other.db': the output is a database of something else" error
 result $? "a database of something else is refused and kept"
 
 for options in "-o y.db" "--to sqlite" "--to collapsed"; do
     # shellcheck disable=SC2086
-    pyconv "$a" --into x.db $options >told 2>error
+    pyconv "$a" --into x.db $options >printed 2>error
     [ $? -eq 2 ] && [ ! -e x.db ] && [ ! -e y.db ]
     result $? "--into with $options is a usage error"
 done

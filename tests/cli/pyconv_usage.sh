@@ -71,7 +71,7 @@ is "'-' is standard output" cmp -s stdout.txt run.collapsed.txt
 expect "a database needs a file" 2 "$pyconv" run.bin --to sqlite -o -
 expect "a device takes what streams" 0 \
     "$pyconv" run.bin --to collapsed -o /dev/null
-expect "a full disk is told" 1 "$pyconv" run.bin --to collapsed -o /dev/full
+expect "a full disk is reported" 1 "$pyconv" run.bin --to collapsed -o /dev/full
 holds "with its cause" err "No space left on device"
 holds "and the remedy" err "^pyconv: hint: make room"
 for to in speedscope pstats pprof firefox chrome callgrind jsonl csv markdown \
@@ -87,13 +87,13 @@ for to in $("$pyconv" --list | sed -n 's/^\([a-z][a-z]*\) .*/\1/p' |
         run.bin "$to"
 done
 for to in sqlite speedscope firefox; do
-    expect "a limit on files is told for $to" 1 \
+    expect "a limit on files is reported for $to" 1 \
         sh -c 'ulimit -f 1; exec "$0" "$1" --to $2 -o limited.$2' "$pyconv" \
         run.bin $to
     holds "with the name of the file" err "cannot [a-z]* 'limited.$to'"
     is "which is not made" test ! -e limited.$to
 done
-expect "a missing folder is told" 1 \
+expect "a missing folder is reported" 1 \
     "$pyconv" run.bin --to pstats -o nowhere/x.pstats
 holds "with the remedy" err "folder"
 
@@ -176,7 +176,7 @@ expect "a file that is not there" 1 "$pyconv" missing.bin --to pstats -f
 expect "a file that is no profile" 1 \
     "$pyconv" "$vectors/bad-foreign-text.bin" --from bin -o x.pstats
 is "leaves no output" test ! -e x.pstats
-holds "is told what it is" err "it is text"
+holds "is named by its kind" err "it is text"
 expect "a file cut open" 3 \
     "$pyconv" "$vectors/bad-cut-open.bin" --to collapsed -o cut.txt
 is "gives what could be had" test -s cut.txt
@@ -194,7 +194,7 @@ for nothing in bad-cut-header-only bad-cut-in-header bad-cut-stock; do
     expect "$nothing holds nothing" 1 \
         "$pyconv" "$vectors/$nothing.bin" --to collapsed -o nothing.txt
     is "so there is no output" test ! -e nothing.txt
-    expect "nor anything to tell" 1 "$pyconv" --info "$vectors/$nothing.bin"
+    expect "nor anything to print" 1 "$pyconv" --info "$vectors/$nothing.bin"
     expect "or to verify" 1 "$pyconv" --verify "$vectors/$nothing.bin"
     expect "or to ask" 1 \
         "$BIN/pyquery" "$vectors/$nothing.bin" summary

@@ -43,7 +43,7 @@ SQL
 # same NAME: standard input is the answer that was expected.
 same() {
     cat >expected
-    diff -u expected told
+    diff -u expected printed
     result $? "$1"
 }
 
@@ -52,11 +52,11 @@ same() {
 ends() {
     wanted=$1 name=$2
     shift 2
-    "$@" >told 2>error
+    "$@" >printed 2>error
     got=$?
     cat error
     [ $got -eq "$wanted" ] &&
-        [ "$(grep -c '^pyquery: error: ' error)" -eq 1 ] && [ ! -s told ]
+        [ "$(grep -c '^pyquery: error: ' error)" -eq 1 ] && [ ! -s printed ]
     result $? "$name: status $wanted and one line"
 }
 
@@ -64,7 +64,7 @@ database run.db || exit 1
 cp run.db before.db
 PATH=$BIN:$PATH
 
-pyquery run.db "top 20 by total" >told
+pyquery run.db "top 20 by total" >printed
 same "a question is answered by an aligned table" <<'TEXT'
 top 20 by total: 10 of 10 samples, 0.010 s; 50.0 % ran, 50.0 % waited
 recorded: 9 proven, 1 unproven, 2 lost
@@ -82,32 +82,32 @@ pyquery run.db callers of "Shop.work" where thread = "MainThread" |
     grep -q "main *Shop.work"
 result $? "a word with its shell's quotes is one word"
 
-pyquery --csv run.db "files by total where main" >told
+pyquery --csv run.db "files by total where main" >printed
 same "--csv" <<'TEXT'
 self_samples,self_pct,self_s,self_ran_pct,self_ran_s,total_samples,total_pct,total_s,total_ran_pct,total_ran_s,file,class
 5,100.0,0.005,100.0,0.005,5,100.0,0.005,100.0,0.005,/srv/app/shop.py,project
 TEXT
 
-pyquery run.db --markdown "callees of main in json.decoder" | tail -n 1 >told
+pyquery run.db --markdown "callees of main in json.decoder" | tail -n 1 >printed
 same "--markdown, options anywhere" <<'TEXT'
 | main | decode | 50.0% | 0.005 | decoder.py |
 TEXT
 
-pyquery run.db "threads" | grep -c "$(printf '\033')" >told
+pyquery run.db "threads" | grep -c "$(printf '\033')" >printed
 same "no name reaches the terminal as a command" <<'TEXT'
 0
 TEXT
 
 for query in "threads" "tree" "top between 1ms and 3ms" "summary"; do
-    pyquery --json run.db "$query" >told
+    pyquery --json run.db "$query" >printed
     python3 -c 'import json, sys
-answer = json.load(open("told"))
+answer = json.load(open("printed"))
 assert answer["rows"] and all(
     len(row) == len(answer["columns"]) for row in answer["rows"])'
     result $? "--json of '$query' is JSON"
 done
 
-pyquery run.db --sql "SELECT sum(n), max(status) FROM node_self" >told
+pyquery run.db --sql "SELECT sum(n), max(status) FROM node_self" >printed
 same "--sql" <<'TEXT'
 sum(n)  max(status)
     10           35
@@ -117,17 +117,17 @@ TEXT
 for step in samples nodes; do
     pyquery --csv run.db "explain callers of Shop.work where gil" |
         sed -n "s/^$step,//p" | sed 's/^"//; s/"$//; s/""/"/g' >step.sql
-    sqlite3 -batch -bail run.db <step.sql >told
-    [ -s told ]
+    sqlite3 -batch -bail run.db <step.sql >printed
+    [ -s printed ]
     result $? "the $step of explain run in sqlite3"
 done
 
-pyquery run.db "callers of decode" >told 2>error
+pyquery run.db "callers of decode" >printed 2>error
 [ $? -eq 4 ] && grep -q "'shop.py:decode'" error &&
     grep -q "'decoder.py:decode'" error
 result $? "an ambiguous name ends with 4 and lists the candidates"
 
-pyquery run.db "top 5 bye self" 2>told
+pyquery run.db "top 5 bye self" 2>printed
 same "a fault is marked below the query" <<'TEXT'
 pyquery: error: 'bye' is not by, per, where, in, thread, between, first, last, only, without, focus, ignore, hide or as
   top 5 bye self
@@ -159,7 +159,7 @@ echo "not a profile" >text
 pyquery text "top" 2>error
 [ $? -eq 1 ] && grep -q "'text': not a profile: it is text" error &&
     grep -q "pyquery: hint: .* by pyrec.* collapsed .*--from" error
-result $? "a file of something else is told, and what would be one"
+result $? "a file of something else is reported, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"
 cp run.db newer.db
@@ -169,8 +169,8 @@ cp run.db wrong.db
 sqlite3 wrong.db "UPDATE node_self SET n = -5"
 ends 1 "numbers that cannot be" pyquery wrong.db "top"
 head -c 8192 run.db >cut.db
-pyquery cut.db "top" >told 2>error
-[ $? -ne 0 ] && [ -s error ] && [ ! -s told ]
+pyquery cut.db "top" >printed 2>error
+[ $? -ne 0 ] && [ -s error ] && [ ! -s printed ]
 result $? "half a database is no answer"
 
 # A database in WAL mode is read as it is, or refused; no file appears.
@@ -193,10 +193,10 @@ shutil.copy("kept-wal", "wal/log.db-wal")
 PY
 find wal | sort >before
 chmod 500 wal
-pyquery wal/whole.db "top" >told
+pyquery wal/whole.db "top" >printed
 same_table=$?
-pyquery wal/log.db "top" >told 2>error
-[ $? -eq 1 ] && [ $same_table -eq 0 ] && [ ! -s told ] &&
+pyquery wal/log.db "top" >printed 2>error
+[ $? -eq 1 ] && [ $same_table -eq 0 ] && [ ! -s printed ] &&
     grep -q "write-ahead log" error && grep -q "^pyquery: hint: " error
 result $? "a write-ahead log that cannot be read without writing is named"
 chmod 700 wal
@@ -206,11 +206,11 @@ result $? "nothing is written beside a database in WAL mode"
 if [ -w /dev/full ]; then
     pyquery run.db "top" >/dev/full 2>error
     [ $? -eq 1 ] && grep -q "cannot write .*: No space left" error
-    result $? "a full disk is told"
+    result $? "a full disk is reported"
 fi
 
-pyquery --help >told && grep -q "top 20 by self" told &&
-    [ "$(wc -l <told)" -le 25 ]
+pyquery --help >printed && grep -q "top 20 by self" printed &&
+    [ "$(wc -l <printed)" -le 25 ]
 result $? "--help shows an example on one screen"
 
 cmp run.db before.db && [ "$(find . -name 'run.db*' | wc -l)" -eq 1 ]

@@ -60,10 +60,10 @@ def database(cache="cache"):
 
 def lines(answer, question):
     """Without the ids of profiles, and rows that are equal in any order."""
-    told = answer.splitlines()
+    printed = answer.splitlines()
     if question == "profiles":
-        told = [line.partition(",")[2] for line in told]
-    return sorted(told)
+        printed = [line.partition(",")[2] for line in printed]
+    return sorted(printed)
 
 
 def same_answers(folder, what, cache="cache"):
@@ -357,12 +357,12 @@ def changing():
             os.replace("busy/%s.away" % name, "busy/" + name)
     wrong = []
     for process in asked:
-        told, error = process.communicate()
-        row = told.splitlines()[-1].split(",") if told else ["0"] * 5
+        printed, error = process.communicate()
+        row = printed.splitlines()[-1].split(",") if printed else ["0"] * 5
         profiles, *sums, threads = map(int, row)
         if (process.returncode or error or profiles == 0 or
                 set(sums) != {profiles * SAMPLES} or threads != 3 * profiles):
-            wrong.append((process.returncode, told, error))
+            wrong.append((process.returncode, printed, error))
     check("24 answers while files come and go are each of one state",
           not wrong, wrong)
     same_answers("busy", "after files came and went")

@@ -94,10 +94,10 @@ def check_parts(profile, verb, example):
 
 def main():
     profile = make_database()
-    spec, told = examples_of_spec(), examples_of_help(profile)
-    result(spec == told and len(spec) > 20,
+    spec, printed = examples_of_spec(), examples_of_help(profile)
+    result(spec == printed and len(spec) > 20,
            "the specification has the verbs and examples of help",
-           set(spec.items()) ^ set(told.items()))
+           set(spec.items()) ^ set(printed.items()))
     for verb, example in spec.items():
         for form in FORMATS if verb in ("top", "tree") else ("table", "json"):
             done = ask(profile, *example.split(), "as", form, *FEW.get(verb, ()))

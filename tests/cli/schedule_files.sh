@@ -4,7 +4,7 @@ set -u
 # shellcheck source=tests/setup/results.sh
 . "$SRC/tests/setup/results.sh"
 PATH=$BIN:$PATH
-: >told
+: >printed
 
 # The command of a file, with its folder here and a name that no process has.
 command_of() {
@@ -24,8 +24,8 @@ for file in pyrec@.service Containerfile; do
     kill -TERM $recorder
     wait $recorder
     result $? "pyrec runs as $file says: $line"
-    cat ./*.prom >told
-    grep -q '^pyrec_targets 0$' told
+    cat ./*.prom >printed
+    grep -q '^pyrec_targets 0$' printed
     result $? "and says that there is nothing to record"
 done
 exit $status

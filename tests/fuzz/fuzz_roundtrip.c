@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { THREADS = 8, FRAMES = 40 };
 
 static void
-tell(pf_cur *c, pr_sink *a, pr_sink *b)
+emit(pf_cur *c, pr_sink *a, pr_sink *b)
 {
     story_lane lanes[THREADS] = {{0}};
     plot names = {.threads = THREADS, .frames = FRAMES, .events = true};
@@ -36,7 +36,7 @@ tell(pf_cur *c, pr_sink *a, pr_sink *b)
 }
 
 static void
-read_back(const char *path, bool plain, story *told)
+read_back(const char *path, bool plain, story *taken)
 {
     pf_reader *reader = NULL;
     pr_err err = PR_ERR_INIT;
@@ -47,9 +47,9 @@ read_back(const char *path, bool plain, story *told)
                      PR_OK);
     assert_int_equal(pf_reader_verify(reader, NULL, &err), PR_OK);
     pf_reader_free(reader);
-    told->stats = read.stats;
-    assert_true(plain ? story_same_samples(told, &read)
-                      : story_same(told, &read));
+    taken->stats = read.stats;
+    assert_true(plain ? story_same_samples(taken, &read)
+                      : story_same(taken, &read));
     story_end(&read);
 }
 
@@ -61,18 +61,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     pr_sink *writer;
     scratch s;
-    story told;
+    story taken;
     if (!head)
         return 0;
     opts.segment_bytes = 64 + 64u * head[0];
     opts.compression = head[1] & 1 ? PF_COMPRESSION_NONE : PF_COMPRESSION_ZSTD;
     scratch_begin(&s);
-    story_begin(&told);
+    story_begin(&taken);
     assert_int_equal(pf_writer_open(s.path, &opts, &writer, NULL), PR_OK);
-    tell(&c, &told.sink, writer);
+    emit(&c, &taken.sink, writer);
     assert_int_equal(writer->ops->finish(writer, NULL), PR_OK);
-    read_back(s.path, head[1] & 1, &told);
-    story_end(&told);
+    read_back(s.path, head[1] & 1, &taken);
+    story_end(&taken);
     scratch_end(&s);
     return 0;
 }

@@ -118,17 +118,17 @@ read_file(const pf_buf *file)
 {
     char path[64];
     pf_reader *reader = NULL;
-    story told;
+    story taken;
     int fd = memfd_create("profile", MFD_CLOEXEC);
     assert_true(fd >= 0);
     assert_true(write(fd, file->p, file->n) == (ssize_t)file->n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     pr_code code = pf_reader_open(path, NULL, &reader, NULL);
     if (code == PR_OK) {
-        story_begin(&told);
-        code = pf_reader_replay(reader, NULL, &told.sink, NULL, NULL);
+        story_begin(&taken);
+        code = pf_reader_replay(reader, NULL, &taken.sink, NULL, NULL);
         assert_true(code != PR_OK); /* it was never finished */
-        story_end(&told);
+        story_end(&taken);
         pf_reader_free(reader);
     }
     close(fd);

@@ -91,9 +91,9 @@ make_good(void)
     opts.segment_bytes = 512;
     scratch_begin(&s);
     story_begin(&good.story);
-    story_tell(&names, &good.story.sink);
+    story_emit(&names, &good.story.sink);
     assert_int_equal(pf_writer_open(s.path, &opts, &writer, NULL), PR_OK);
-    story_tell(&names, writer);
+    story_emit(&names, writer);
     assert_int_equal(PR_SINK_CALL(writer, stats, &stats, NULL), PR_OK);
     assert_int_equal(writer->ops->finish(writer, NULL), PR_OK);
     const uint8_t *file = scratch_read(&s, &n); /* kept by `good` */

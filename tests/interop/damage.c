@@ -321,25 +321,25 @@ sort_samples(witness *w)
     sort(&w->outline);
 }
 
-/* Is each number of `told` one of `truth` (both sorted), and not oftener? */
+/* Is each number of `taken` one of `truth` (both sorted), and not oftener? */
 static bool
-is_part(const list *told, const list *truth)
+is_part(const list *taken, const list *truth)
 {
     size_t j = 0;
-    for (size_t i = 0; i < told->n; i++, j++) {
-        while (j < truth->n && truth->v[j] < told->v[i])
+    for (size_t i = 0; i < taken->n; i++, j++) {
+        while (j < truth->n && truth->v[j] < taken->v[i])
             j++;
-        if (j == truth->n || truth->v[j] != told->v[i])
+        if (j == truth->n || truth->v[j] != taken->v[i])
             return false;
     }
     return true;
 }
 
 static bool
-is_part_of(const witness *told, const witness *truth)
+is_part_of(const witness *taken, const witness *truth)
 {
-    return is_part(&told->sample, &truth->sample) &&
-           is_part(&told->outline, &truth->outline);
+    return is_part(&taken->sample, &truth->sample) &&
+           is_part(&taken->outline, &truth->outline);
 }
 
 /* A copy of a file in memory that can be changed, under a path. */
@@ -391,11 +391,11 @@ typedef struct tally {
 
 static void
 judge_flip(tally *t, size_t bit, pr_code whole, pr_code rc,
-           const witness *truth, const witness *told)
+           const witness *truth, const witness *taken)
 {
-    bool same = told->calls == truth->calls;
-    bool lied = !is_part_of(told, truth);
-    bool shorter = rc == PR_CUT && told->outline.n < truth->outline.n;
+    bool same = taken->calls == truth->calls;
+    bool lied = !is_part_of(taken, truth);
+    bool shorter = rc == PR_CUT && taken->outline.n < truth->outline.n;
     if (rc != whole)
         t->found++;
     else if (same)
@@ -411,17 +411,17 @@ judge_flip(tally *t, size_t bit, pr_code whole, pr_code rc,
 }
 
 static int
-flip_all(const copy *c, witness *truth, witness *told)
+flip_all(const copy *c, witness *truth, witness *taken)
 {
     pr_code whole = observe(c->path, truth);
     sort_samples(truth);
     tally t = {0};
     for (size_t bit = 0; bit < c->size * 8; bit++) {
         copy_put(c, bit / 8, (uint8_t)(c->bytes[bit / 8] ^ 1u << bit % 8));
-        pr_code rc = observe(c->path, told);
+        pr_code rc = observe(c->path, taken);
         copy_put(c, bit / 8, c->bytes[bit / 8]);
-        sort_samples(told);
-        judge_flip(&t, bit, whole, rc, truth, told);
+        sort_samples(taken);
+        judge_flip(&t, bit, whole, rc, truth, taken);
     }
     printf("%zu flips: %" PRIu64 " found, %" PRIu64 " harmless, %" PRIu64
            " cut shorter, %" PRIu64 " silent, %" PRIu64

@@ -163,7 +163,7 @@ class Header:
         if self.compression > 1:
             raise Newer(f"compression {self.compression}")
 
-    def told(self):
+    def emitted(self):
         """The profile's start."""
         mode = self.word & 7
         return {"start_us": self.start, "interval_us": self.interval or 1,
@@ -183,8 +183,8 @@ class Records:
     """4.2: the effect of records on threads; each run is emitted by itself.
     A fault ends it; the samples before it are emitted."""
 
-    def __init__(self, order, known, tell, states=None):
-        self.order, self.known, self.tell = order, known, tell
+    def __init__(self, order, known, emit, states=None):
+        self.order, self.known, self.emit = order, known, emit
         self.states, self.plain = states, states is None
         if self.plain:
             self.states = {}
@@ -220,7 +220,7 @@ class Records:
                     raise
                 self.entered.add(key)
                 self.moved += state.debt > 0
-                self.tell(key, state.stack, [sample])
+                self.emit(key, state.stack, [sample])
             else:
                 raise Damaged(f"record kind {kind}")
 
@@ -232,7 +232,7 @@ class Records:
                 self.moved += state.debt > 0
         finally:
             if samples:
-                self.tell(key, state.stack, samples)
+                self.emit(key, state.stack, samples)
 
     def sample(self, cursor, state):
         delta = cursor.varint()
@@ -969,7 +969,7 @@ class Decoder:
         if self.header_known:
             self.header.check()
         profile = self.profile
-        profile.start, profile.meta = self.header.told(), self.meta
+        profile.start, profile.meta = self.header.emitted(), self.meta
         profile.processes = {
             n: self.described.get(index, Process())
             for index, n in self.processes.items()}
@@ -995,21 +995,21 @@ class Decoder:
         a fault in the records cost."""
         lost = 0
         if segment.whole:
-            told = []
+            emitted = []
             try:
-                self.read_records(segment, told)
+                self.read_records(segment, emitted)
             except (Cut, Damaged) as fault:
                 if not isinstance(self.fault, Damaged):
                     self.fault = Damaged(*fault.args)
-                n = sum(len(samples) for _, _, samples in told)
+                n = sum(len(samples) for _, _, samples in emitted)
                 lost = max(segment.samples - n, 0)
-            for ref, stack, samples in told:
+            for ref, stack, samples in emitted:
                 self.profile.threads[self.keys[ref]].add(stack, samples)
         for what, *words in segment.rest:
             self.fill_event(what, words)
         return lost
 
-    def read_records(self, segment, told):
+    def read_records(self, segment, emitted):
         checkpoint, states = segment.checkpoint, {}
         begin = checkpoint.at - checkpoint.data_len
         frame = self.data[begin:checkpoint.at]
@@ -1028,13 +1028,13 @@ class Decoder:
         records = Records(
             self.order,
             lambda i: i < segment.frame_end and (i in frames or holes),
-            lambda *run: told.append(run), states)
+            lambda *run: emitted.append(run), states)
         try:
             records.read(data)
         finally:
             for ref, state in states.items():
                 self.clock[ref] = state.time
-        times = [t for _, _, samples in told for t, _ in samples]
+        times = [t for _, _, samples in emitted for t, _ in samples]
         if len(records.entered) != len(states):
             raise Damaged("a base without records")
         if len(times) != segment.samples or times and \
@@ -1093,7 +1093,7 @@ class Decoder:
         self.names.from_tables(data[header.strings:header.frames],
                                data[header.frames:begin], *footer[:2],
                                self.order)
-        profile.start = header.told()
+        profile.start = header.emitted()
         profile.processes = {0: first_process({}, header.python)}
         self.plain_records(data[64:header.strings])
         self.names.fill(profile)
@@ -1122,12 +1122,12 @@ class Decoder:
     def plain_records(self, region):
         header, profile = self.header, self.profile
 
-        def tell(key, stack, samples):
+        def emit(key, stack, samples):
             if key not in profile.threads:
                 profile.threads[key] = Thread(samples[0][1] >> 5 & 1)
             profile.threads[key].add(stack, samples)
 
-        records = Records(self.order, self.names.frames.__contains__, tell)
+        records = Records(self.order, self.names.frames.__contains__, emit)
         try:
             records.read(unzstd(region, 1 << 30) if header.compression
                          else region)

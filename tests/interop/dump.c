@@ -4,7 +4,7 @@
  *     dump FILE [FROM TO [JOBS]]
  *
  * The last line is "end CODE SAMPLES": how the replay ended and how many
- * samples it told.  The exit status is the programs'; why is on stderr.
+ * samples it taken.  The exit status is the programs'; why is on stderr.
  */
 #include <pyrec/reader.h>
 

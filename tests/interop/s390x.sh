@@ -47,7 +47,7 @@ units=$(cd "$src" && grep -lE '"format/|pyrec/(base|error|reader|writer)' \
     sed 's,.*/\(.*\)\.c,\1,')
 
 # One line of TAP for a step without lines of its own.
-told() {
+printed() {
     if [ "$1" -eq 0 ]; then echo "ok $2"; else echo "not ok $2"; fi
 }
 
@@ -75,7 +75,7 @@ for unit in $units; do
     status=$?
     retell "s390x $unit" <"$work/log"
     [ $status -eq 0 ] || failed=1
-    told $status "s390x $unit ends well"
+    printed $status "s390x $unit ends well"
 done
 
 # tools FOLDER DUMP FEED: a BIN whose tools are these

@@ -63,7 +63,7 @@ def check(results, name, data, folder):
         file.write(data)
     if os.path.exists(out):
         os.remove(out)
-    state, told, _ = harness.dump(path)
+    state, emitted, _ = harness.dump(path)
     status, why = repair(path, out)
     results.check(f"{name}: exit status and words",
                   (status == 0 and state == "finished") or
@@ -73,16 +73,16 @@ def check(results, name, data, folder):
     if not results.check(f"{name}: the output is finished",
                          after == "finished" and made, trouble + why):
         return
-    want, have = told.observed(True), made.observed(True)
+    want, have = emitted.observed(True), made.observed(True)
     results.check(f"{name}: all that was emitted of it", want == have,
                   harness.first_difference(want, have))
     results.check(
         f"{name}: notes and names of threads",
-        all(getattr(told, n) == getattr(made, n) for n in NOTES) and
-        last_values(told) == last_values(made) and
-        {k: t.name for k, t in told.threads.items()} ==
+        all(getattr(emitted, n) == getattr(made, n) for n in NOTES) and
+        last_values(emitted) == last_values(made) and
+        {k: t.name for k, t in emitted.threads.items()} ==
         {k: t.name for k, t in made.threads.items()},
-        [(getattr(told, n), getattr(made, n)) for n in NOTES])
+        [(getattr(emitted, n), getattr(made, n)) for n in NOTES])
     if harness.STOCK:
         result, = harness.stock([{"op": "read", "path": out}])
         results.check(f"{name}: CPython replays the output",

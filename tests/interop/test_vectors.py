@@ -20,7 +20,7 @@ def answer(path):
     raise FileNotFoundError(path + ".json or .err")
 
 
-def told(state, profile):
+def emitted(state, profile):
     return profile.json() if profile else state + "\n"
 
 
@@ -29,7 +29,7 @@ def check(results, path):
     for reader, read in (("library", harness.dump),
                          ("decoder", harness.decode)):
         state, profile, why = read(path + ".bin")
-        have = told(state, profile)
+        have = emitted(state, profile)
         results.check(f"{reader}: {name}", have == want,
                       f"wanted\n{want}got\n{have}{why}")
 
@@ -40,7 +40,7 @@ def check_jobs(results, path):
     one = harness.dump(path + ".bin", 0, 2**64 - 1, 1)
     four = harness.dump(path + ".bin", 0, 2**64 - 1, 4)
     results.check(f"library with four threads: {os.path.basename(path)}",
-                  told(*one[:2]) == told(*four[:2]))
+                  emitted(*one[:2]) == emitted(*four[:2]))
 
 
 def main():

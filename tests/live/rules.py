@@ -12,17 +12,17 @@ KINDS = {
     "chain": "two chains at the same addresses are not mixed",
     "pair": "two callers of leaves that look the same are told apart",
     "fib": "a recursion has no frame too many",
-    "threads": "threads that run together are told right",
-    "interpreters": "interpreters with a GIL of their own are told right",
+    "threads": "threads that run together are stated right",
+    "interpreters": "interpreters with a GIL of their own are stated right",
     "signals": "a signal handler stands on what it interrupted",
-    "moved": "a thread that is moved between CPUs is told right",
-    "churn": "threads that begin and end are told right",
-    "collections": "collections are told right",
-    "without_gil": "C code that lets go of the GIL is told right",
-    "with_gil": "C code that keeps the GIL is told right",
-    "faults": "page faults are told right",
-    "generators": "generators are told right",
-    "callbacks": "C code that calls Python is told right",
+    "moved": "a thread that is moved between CPUs is stated right",
+    "churn": "threads that begin and end are stated right",
+    "collections": "collections are stated right",
+    "without_gil": "C code that lets go of the GIL is stated right",
+    "with_gil": "C code that keeps the GIL is stated right",
+    "faults": "page faults are stated right",
+    "generators": "generators are stated right",
+    "callbacks": "C code that calls Python is stated right",
     "reused": "functions at the address of freed ones bear their own names",
     "remade": "functions made while no code is freed bear their own names",
 }
@@ -33,11 +33,11 @@ SEVERAL = {"threads", "interpreters", "churn", "without_gil", "with_gil"}
 class Rule:
     """Roots, edges and budget as the program published them."""
 
-    def __init__(self, told):
-        self.roots = set(told["roots"])
-        self.budget = told["budget"]
+    def __init__(self, stated):
+        self.roots = set(stated["roots"])
+        self.budget = stated["budget"]
         self.costs = {}
-        for caller, line, callee, cost in told["edges"]:
+        for caller, line, callee, cost in stated["edges"]:
             self.costs[caller, line, callee] = cost
 
     def cost(self, caller, line, callee):
@@ -88,12 +88,12 @@ class Cell:
             live.record(target, "run.bin", "-f", "-r", rate, *options,
                         seconds=seconds)
             self.busy = (processor_time(target.pid) - before) / seconds
-            self.told = target.portrait
+            self.stated = target.portrait
         self.database = live.Database("run.bin")
         self.samples, self.lost, self.unproven = self.database.rows(
             "SELECT sum(samples), coalesce(sum(lost), 0),"
             " coalesce(sum(unproven), 0) FROM thread")[0]
-        self.impossible, self.examples = Rule(self.told).impossible(
+        self.impossible, self.examples = Rule(self.stated).impossible(
             self.database)
 
     def astray(self):

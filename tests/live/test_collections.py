@@ -62,23 +62,23 @@ def collections_that_were_overwritten_are_counted():
         watcher = subprocess.Popen(
             [live.PYREC, "--gc=0.1", "--json", "-p", str(target.pid)],
             stdout=subprocess.PIPE, text=True)
-        told = []
+        stated = []
         lost = 0
-        while not told or told[-1] < target.portrait["times"] + 1:
-            told += [event["collections"] for event in
+        while not stated or stated[-1] < target.portrait["times"] + 1:
+            stated += [event["collections"] for event in
                      full_collections(watcher.stdout.readline())]
         target.process.stdin.write(b"go on\n" * more)
         target.process.stdin.flush()
-        while told[-1] < target.portrait["times"] + 1 + more or \
-                told[-1] - told[0] + 1 > len(told) + lost:
+        while stated[-1] < target.portrait["times"] + 1 + more or \
+                stated[-1] - stated[0] + 1 > len(stated) + lost:
             line = watcher.stdout.readline()
             lost = json.loads(line).get("lost", lost)
-            told += [event["collections"] for event in full_collections(line)]
+            stated += [event["collections"] for event in full_collections(line)]
         target.end()
         watcher.stdout.close()
         expect(watcher.wait() == 0, "status %d", watcher.returncode)
-    expect(lost > 0 and len(told) + lost == told[-1] - told[0] + 1,
-           "%d lost of %s", lost, told)
+    expect(lost > 0 and len(stated) + lost == stated[-1] - stated[0] + 1,
+           "%d lost of %s", lost, stated)
 
 
 @live.once

@@ -88,10 +88,10 @@ def a_command_that_ends_at_once_is_named():
 def each_python_child_has_a_profile_of_its_own(python):
     with live.Target(python, "family.py") as target:
         live.record(target, "run.bin", "--children", seconds=3)
-        told = target.portrait
+        stated = target.portrait
     made = sorted(name for name in os.listdir(".") if name.endswith(".bin"))
     expect(len(made) == 3, "profiles: %s", made)
-    for pid in told["forked"], told["spawned"]:
+    for pid in stated["forked"], stated["spawned"]:
         mine = [name for name in made if str(pid) in name]
         expect(len(mine) == 1, "no profile of %d: %s", pid, made)
         expect("in_child" in functions(mine[0]), "no in_child() in %s: %s",
@@ -127,7 +127,7 @@ def record_many(*before):
 def children_that_came_and_went_are_counted():
     said, database = record_many()
     if database.meta("recorder.children") != "every fork":
-        raise live.Skip("the kernel does not tell of forks here")
+        raise live.Skip("the kernel does not report forks here")
     seen, gone = (int(database.meta("count." + name) or 0)
                   for name in ("children", "children_gone"))
     expect(seen == SHORT + 1, "%d seen", seen)

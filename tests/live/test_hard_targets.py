@@ -17,7 +17,7 @@ def recorded(python, program, *arguments, options=(), seconds=2, status=0):
 
 @live.each_python
 def a_stack_of_20000_frames_keeps_both_ends_around_a_marker(python):
-    told, database = recorded(python, "deep.py", 20000)
+    stated, database = recorded(python, "deep.py", 20000)
     stacks = list(database.stacks())
     total = sum(n for _, n, _ in stacks)
     whole = 0
@@ -27,7 +27,7 @@ def a_stack_of_20000_frames_keeps_both_ends_around_a_marker(python):
         omitted = [int(match.group(1)) for match in marker if match]
         if len(omitted) != 1:
             continue
-        expect(len(stack) - 1 + omitted[0] in (told["depth"], told["depth"] + 1),
+        expect(len(stack) - 1 + omitted[0] in (stated["depth"], stated["depth"] + 1),
                "%d frames and %d omitted", len(stack) - 1, omitted[0])
         expect(stack[0] == "<module>", "%s at the bottom", stack[0])
         whole += n if stack[-1] in ("bottom", "over") else 0
@@ -37,9 +37,9 @@ def a_stack_of_20000_frames_keeps_both_ends_around_a_marker(python):
 
 @live.each_python
 def names_that_no_format_likes_are_recorded_and_shown(python):
-    told, database = recorded(python, "names.py")
+    stated, database = recorded(python, "names.py")
     shown = {name for name, in database.rows("SELECT qualname FROM function")}
-    for name in told["names"]:
+    for name in stated["names"]:
         # what no text may hold is shown as the replacement character
         wanted = "".join("\ufffd+" if c == "\0" or "\ud800" <= c <= "\udfff"
                          else re.escape(c) for c in name)
@@ -71,12 +71,12 @@ def a_thread_that_ends_costs_the_others_nothing(python):
 @live.each_python
 def two_thousand_idle_threads_are_seen_at_each_tick(python):
     # how many ticks there are is the machine's to say, not the recorder's
-    told, database = recorded(python, "many.py", 2000, options=("-r", "100"))
+    stated, database = recorded(python, "many.py", 2000, options=("-r", "100"))
     ticks = int(database.meta("count.ticks"))
     print("# %d ticks, %s missed" % (ticks, database.meta("count.missed")))
     expect(ticks > 0, "no ticks")
     seen = dict(database.rows("SELECT tid, samples FROM thread"))
-    unseen = [(tid, seen.get(tid)) for tid in told["idle"]
+    unseen = [(tid, seen.get(tid)) for tid in stated["idle"]
               if seen.get(tid) != ticks]
     expect(not unseen, "%d threads were not seen at each of %d ticks: %s",
            len(unseen), ticks, unseen[:5])
@@ -84,11 +84,11 @@ def two_thousand_idle_threads_are_seen_at_each_tick(python):
 
 @live.each_python
 def sub_interpreters_are_told_apart(python):
-    told, database = recorded(python, "interpreters.py")
+    stated, database = recorded(python, "interpreters.py")
     seen = database.rows(
         "SELECT interp, count(DISTINCT tid) FROM thread WHERE samples > 0"
         " GROUP BY interp")
-    expect(len(seen) == told["interpreters"], "interpreters %s", seen)
+    expect(len(seen) == stated["interpreters"], "interpreters %s", seen)
     functions = {name for name, in
                  database.rows("SELECT qualname FROM function")}
     expect({"in_main", "in_sub"} <= functions, "functions %s", functions)
@@ -120,12 +120,12 @@ def an_exec_is_noticed_marked_and_recorded_on(python):
 
 @live.each_python
 def a_line_table_of_any_size_gives_the_right_line(python):
-    told, database = recorded(python, "line_table.py", 40000)
+    stated, database = recorded(python, "line_table.py", 40000)
     lines = {line for line, in database.rows(
         "SELECT DISTINCT line FROM frame JOIN function"
         " ON function.id = frame.function_id WHERE qualname = 'large'")}
-    expect(lines and lines <= set(told["lines"]), "lines %s of %s",
-           sorted(lines)[:10], told["lines"])
+    expect(lines and lines <= set(stated["lines"]), "lines %s of %s",
+           sorted(lines)[:10], stated["lines"])
 
 
 @live.each_python

@@ -253,7 +253,7 @@ def an_interpreter_whose_file_names_nothing_is_found(python):
         done = live.succeed(live.PYREC, "--check", pid)
         version = live.succeed(python, "-c", "import platform; "
                                "print(platform.python_version())").stdout
-        expect(version.strip() in done.stdout, "%s is told as %s", version,
+        expect(version.strip() in done.stdout, "%s is stated as %s", version,
                done.stdout)
         sees_the_program(pid)
 

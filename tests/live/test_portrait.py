@@ -20,9 +20,9 @@ def recorded(python):
 
 @live.each_python
 def functions_files_and_lines_are_the_programs_own(python):
-    told, _, database = recorded(python)
+    stated, _, database = recorded(python)
     known = {(f["file"], f["name"], f["first"]): set(f["lines"])
-             for f in told["functions"]}
+             for f in stated["functions"]}
     seen = set()
     for file, name, first, line in database.rows(
             "SELECT path, qualname, first_line, line FROM frame"
@@ -33,17 +33,17 @@ def functions_files_and_lines_are_the_programs_own(python):
         expect(line in known[file, name, first],
                "%s has no line %s", name, line)
         seen.add(name)
-    expect(seen >= set(told["seen"]), "not seen: %s",
-           set(told["seen"]) - seen)
+    expect(seen >= set(stated["seen"]), "not seen: %s",
+           set(stated["seen"]) - seen)
 
 
 @live.each_python
 def every_caller_of_a_function_is_one_the_program_has(python):
-    told, _, database = recorded(python)
-    edges = set(map(tuple, told["edges"]))
+    stated, _, database = recorded(python)
+    edges = set(map(tuple, stated["edges"]))
     threads = dict(database.rows("SELECT id, tid FROM thread"))
-    root = {told["main_thread"]: "<module>",
-            told["worker_thread"]: "Thread._bootstrap"}
+    root = {stated["main_thread"]: "<module>",
+            stated["worker_thread"]: "Thread._bootstrap"}
     expect(set(threads.values()) == set(root), "threads %s", threads)
     for thread, _, stack in database.stacks():
         if not stack:
@@ -56,10 +56,10 @@ def every_caller_of_a_function_is_one_the_program_has(python):
 
 @live.each_python
 def the_main_thread_is_known_as_such(python):
-    told, _, database = recorded(python)
+    stated, _, database = recorded(python)
     mains = database.rows(
         "SELECT tid FROM thread WHERE is_main = 1")
-    expect(mains == [(told["main_thread"],)], "main threads: %s", mains)
+    expect(mains == [(stated["main_thread"],)], "main threads: %s", mains)
 
 
 @live.each_python
@@ -100,8 +100,8 @@ def the_query_program_ranks_functions_as_the_stacks_do(python):
     for _, n, stack in database.stacks():
         own[stack[-1]] += n
     best = own.most_common(1)[0][0]
-    told = live.succeed(live.PYQUERY, profile, "top 1 by self").stdout
-    expect(best in told, "%s is first, and not in: %s", best, told)
+    stated = live.succeed(live.PYQUERY, profile, "top 1 by self").stdout
+    expect(best in stated, "%s is first, and not in: %s", best, stated)
 
 
 live.run()

@@ -31,7 +31,7 @@ def tasks_are_shown_with_their_coroutines_and_waiters(python):
                         "the runner runs")
         named, tasks = all_tasks(target)
         names = {task["id"]: task["name"] for task in tasks}
-        told = target.portrait
+        stated = target.portrait
 
         def waiters(name):
             return sorted(names[i] for i in named[name]["awaited_by"])
@@ -44,9 +44,9 @@ def tasks_are_shown_with_their_coroutines_and_waiters(python):
         expect(waiters("first") == [], "first is awaited by %s",
                waiters("first"))
         expect(functions(named["deep"]) ==
-               ["Event.wait"] + ["deep"] * (told["depth"] + 1),
+               ["Event.wait"] + ["deep"] * (stated["depth"] + 1),
                "deep stands in %d frames", len(named["deep"]["frames"]))
-        expect(told["unnamed"] in named, "%s is not shown", told["unnamed"])
+        expect(stated["unnamed"] in named, "%s is not shown", stated["unnamed"])
         expect(named["runner"]["running"], "the runner does not run")
         expect(functions(named["runner"])[-1] == "spins", "the runner is in %s",
                functions(named["runner"]))
@@ -81,11 +81,11 @@ def asynchronous_generators_are_part_of_the_chain(python):
 def every_task_is_listed_whatever_its_coroutine_is(python):
     with live.Target(python, "awaits.py") as target:
         done = live.succeed(live.PYREC, "--tasks", "--json", "-p", target.pid)
-        told = target.portrait["tasks"]
+        stated = target.portrait["tasks"]
     answer = json.loads(done.stdout)
     names = sorted(task["name"] for task in answer["tasks"])
     expect(answer["lost"] == 0, "%d are lost", answer["lost"])
-    expect(names == told, "%d tasks of %d", len(names), len(told))
+    expect(names == stated, "%d tasks of %d", len(names), len(stated))
 
 
 @each_task_python

@@ -59,10 +59,10 @@ def children_forked_in_c_are_recorded_with_their_parent(python):
 def threads_have_the_names_that_threading_gave_them(python):
     with live.Target(python, "named.py") as target:
         live.record(target, "run.bin", seconds=1)
-        told = sorted(target.portrait["names"])
+        stated = sorted(target.portrait["names"])
     names = sorted(name for name, in live.Database("run.bin").rows(
         "SELECT name FROM thread"))
-    expect(names == told, "%s instead of %s", names, told)
+    expect(names == stated, "%s instead of %s", names, stated)
 
 
 live.run()

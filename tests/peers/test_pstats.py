@@ -27,9 +27,9 @@ def reads(python):
         live.record(target, "run.bin")
     live.succeed(live.PYCONV, "run.bin", "--to", "pstats", "-o", "run.pstats")
     # the encoding of a terminal is not the subject
-    told = live.succeed(python, "-c", READ, "run.pstats",
+    stated = live.succeed(python, "-c", READ, "run.pstats",
                         env=dict(os.environ, PYTHONIOENCODING="utf-8")).stdout
-    expect("Worker.key" in told and "Worker.rounds" in told, "not in: %s", told)
+    expect("Worker.key" in stated and "Worker.rounds" in stated, "not in: %s", stated)
 
 
 for version, python in READERS:

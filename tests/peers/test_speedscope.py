@@ -78,8 +78,8 @@ def the_viewer_shows_the_profile():
         RELEASE, os.path.abspath("profile.js"))
     page = live.succeed(*BROWSER, "--user-data-dir=" + os.path.abspath("home"),
                         "--dump-dom", address).stdout
-    told = json.loads(content)
-    shown = told["profiles"][told.get("activeProfileIndex", 0)]["name"]
+    stated = json.loads(content)
+    shown = stated["profiles"][stated.get("activeProfileIndex", 0)]["name"]
     expect("<title>" in page and "speedscope</title>" in page, "no page")
     expect(shown in page, "no %s in the page", shown)
     live.succeed(*BROWSER, "--user-data-dir=" + os.path.abspath("home"),

@@ -354,7 +354,7 @@ story_same_start(const pr_start *a, const pr_start *b)
            !memcmp(a->python, b->python, sizeof a->python);
 }
 
-/* Order does not matter; a counter that is 0 need not be told. */
+/* Order does not matter; a counter that is 0 need not be taken. */
 static inline uint64_t
 story_counts(const story *s)
 {
@@ -449,7 +449,7 @@ story_tell_event(pr_sink *sink, const plot *p, uint64_t time_us, uint64_t kind)
 
 /* Emit the profile that follows from the plot; without finish(). */
 static inline void
-story_tell(const plot *p, pr_sink *sink)
+story_emit(const plot *p, pr_sink *sink)
 {
     uint64_t state = p->seed;
     uint32_t *depth = calloc(p->threads, sizeof *depth);

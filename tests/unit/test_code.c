@@ -247,7 +247,7 @@ static const pr_sink_ops sink_ops = {.string = take_string,
 typedef struct world {
     fake_memory fake;
     rec_layout layout;
-    memory_sink told;
+    memory_sink taken;
     rec_codes *codes;
     rec_batch batch;
     bool counted;
@@ -267,8 +267,8 @@ world_of(const uint64_t *words, size_t size, uint32_t hint, bool free_threaded)
         table[16] = 1;
     fake_begin(&w->fake, 1 << 20);
     assert_int_equal(rec_layout_load(table, hint, &w->layout, NULL), PR_OK);
-    w->told.sink.ops = &sink_ops;
-    rec_name_table_init(&w->names, &w->told.sink);
+    w->taken.sink.ops = &sink_ops;
+    rec_name_table_init(&w->names, &w->taken.sink);
     assert_int_equal(
         rec_codes_new(&w->layout, &w->names, true, &w->codes, NULL), PR_OK);
     assert_int_equal(rec_batch_init(&w->batch, &w->fake.memory, NULL), PR_OK);
@@ -368,8 +368,8 @@ frame_of(world *w, uint64_t at, int64_t unit)
                                      code->code_adaptive + (uint64_t)(2 * unit),
                                      PR_NO_OPCODE, &id, NULL),
                      PR_OK);
-    assert_true(id < w->told.n_frames);
-    return &w->told.frame[id];
+    assert_true(id < w->taken.n_frames);
+    return &w->taken.frame[id];
 }
 
 static void
@@ -377,7 +377,7 @@ expect_frame(world *w, uint64_t at, int64_t unit, const char *name,
              int32_t line)
 {
     const pr_frame *f = frame_of(w, at, unit);
-    assert_string_equal(w->told.name[f->func], name);
+    assert_string_equal(w->taken.name[f->func], name);
     assert_int_equal(f->line, line);
 }
 
@@ -390,12 +390,12 @@ an_instruction_becomes_a_frame_that_is_emitted_once(void **state)
     expect_frame(w, at, 0, "Shop.work", 11);
     expect_frame(w, at, 8, "Shop.work", 12);
     const pr_frame *f = frame_of(w, at, 15);
-    assert_string_equal(w->told.name[f->file], "file.py");
+    assert_string_equal(w->taken.name[f->file], "file.py");
     assert_int_equal(f->column, 4);
     assert_int_equal(f->end_column, 9);
     assert_int_equal(f->first_line, 10);
-    assert_int_equal(w->told.n_frames, 2);
-    assert_int_equal(w->told.n_names, 2);
+    assert_int_equal(w->taken.n_frames, 2);
+    assert_int_equal(w->taken.n_names, 2);
     uint64_t reads = w->fake.memory.reads;
     expect_frame(w, at, 8, "Shop.work", 12);
     assert_int_equal(w->fake.memory.reads, reads);
@@ -588,7 +588,7 @@ an_object_of_equal_shape_differs_by_its_texts(void **state)
     uint64_t path = rec_u64(words + l->code.filename) + l->object.ascii_data;
     fake_put(&w->fake, path, "X", 1);
     const char *file =
-        w->told.name[frame_of(w, at, 0)->file]; /* strings as they came */
+        w->taken.name[frame_of(w, at, 0)->file]; /* strings as they came */
     assert_int_equal(file[0], 'X');
     expect_counts(w, 3, 2);
 }
@@ -602,7 +602,7 @@ an_object_that_stayed_costs_one_read_and_keeps_its_frames(void **state)
     uint64_t reads = w->fake.memory.reads;
     expect_frame(w, at, 0, "same", 11);
     assert_int_equal(w->fake.memory.reads, reads + 1);
-    assert_int_equal(w->told.n_frames, 1);
+    assert_int_equal(w->taken.n_frames, 1);
     expect_counts(w, 1, 0);
 }
 
@@ -649,7 +649,7 @@ free_threaded_copies_of_the_instructions_are_known(void **state)
     assert_int_equal(rec_codes_frame(w->codes, got(w, at), mine + 2 * 8,
                                      PR_NO_OPCODE, &id, NULL),
                      PR_OK);
-    assert_int_equal(w->told.frame[id].line, 12);
+    assert_int_equal(w->taken.frame[id].line, 12);
     world_end(w);
 }
 
@@ -665,8 +665,8 @@ synthetic_frames_have_no_line(void **state)
                                          PR_GC_FUNC, 4, &b, NULL),
                      PR_OK);
     assert_int_equal(a, b);
-    assert_int_equal(w->told.frame[a].line, PR_NO_LINE);
-    assert_string_equal(w->told.name[w->told.frame[a].func], PR_GC_FUNC);
+    assert_int_equal(w->taken.frame[a].line, PR_NO_LINE);
+    assert_string_equal(w->taken.name[w->taken.frame[a].func], PR_GC_FUNC);
 }
 
 #define TEST_3_15(name) cmocka_unit_test_setup_teardown(name, begin_3_15, end)

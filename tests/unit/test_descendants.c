@@ -41,10 +41,10 @@ listen_to(pid_t root)
 }
 
 static size_t
-look(rec_descendants *c, const rec_descendant_event **ret)
+check_now(rec_descendants *c, const rec_descendant_event **ret)
 {
     size_t n = 0;
-    assert_int_equal(rec_descendants_look(c, ret, &n, NULL), PR_OK);
+    assert_int_equal(rec_descendants_check(c, ret, &n, NULL), PR_OK);
     return n;
 }
 
@@ -96,18 +96,18 @@ no_child_is_too_short_lived_to_be_seen(void **state)
     enum { CHILDREN = 100 };
     rec_descendants *c = listen_to(getpid());
     const rec_descendant_event *event;
-    assert_int_equal(look(c, &event), 0);
+    assert_int_equal(check_now(c, &event), 0);
     pid_t born[CHILDREN];
     for (int i = 0; i < CHILDREN; i++)
         born[i] = short_child();
-    assert_int_equal(look(c, &event), CHILDREN);
+    assert_int_equal(check_now(c, &event), CHILDREN);
     for (int i = 0; i < CHILDREN; i++) {
         assert_int_equal(event[i].pid, born[i]);
         assert_false(event[i].execed);
     }
-    assert_int_equal(look(c, &event), 0);
+    assert_int_equal(check_now(c, &event), 0);
     rec_descendants_report r = rec_descendants_count(c);
-    assert_true(r.told);
+    assert_true(r.announced);
     assert_int_equal(r.seen, CHILDREN);
     assert_int_equal(r.overruns, 0);
     rec_descendants_free(c);
@@ -125,7 +125,7 @@ a_child_that_becomes_another_program_is_reported_twice(void **state)
     }
     waitpid(pid, NULL, 0);
     const rec_descendant_event *event;
-    assert_int_equal(look(c, &event), 2);
+    assert_int_equal(check_now(c, &event), 2);
     assert_int_equal(event[0].pid, pid);
     assert_false(event[0].execed);
     assert_int_equal(event[1].pid, pid);
@@ -171,7 +171,7 @@ children_of_children_are_seen_whoever_adopts_them(void **state)
     close(over[0]);
     waitpid(pid, NULL, 0);
     const rec_descendant_event *event;
-    assert_int_equal(look(c, &event), 3);
+    assert_int_equal(check_now(c, &event), 3);
     assert_int_equal(rec_descendants_count(c).seen, 3);
     rec_descendants_free(c);
 }
@@ -194,7 +194,7 @@ threads_and_strangers_are_not_reported(void **state)
     pthread_join(thread, NULL);
     short_child();
     const rec_descendant_event *event;
-    assert_int_equal(look(c, &event), 0);
+    assert_int_equal(check_now(c, &event), 0);
     assert_int_equal(rec_descendants_count(c).seen, 0);
     rec_descendants_free(c);
     end_child(root);
@@ -214,14 +214,14 @@ more_forks_than_there_is_room_for_are_said_and_the_living_found(void **state)
     }
     pid_t alive = long_child();
     const rec_descendant_event *event;
-    size_t n = look(c, &event);
+    size_t n = check_now(c, &event);
     assert_true(was_born(event, n, alive));
     rec_descendants_report r = rec_descendants_count(c);
     assert_true(r.overruns > 0);
     assert_true(r.seen > 0 && r.seen < TOO_MANY);
     /* and it goes on as before */
     pid_t next = short_child();
-    n = look(c, &event);
+    n = check_now(c, &event);
     assert_true(was_born(event, n, next));
     rec_descendants_free(c);
     end_child(alive);
@@ -234,13 +234,13 @@ static size_t
 look_until_found(rec_descendants *c, pid_t pid)
 {
     time_t end = time(NULL) + 20;
-    size_t told = 0;
+    size_t taken = 0;
     const rec_descendant_event *event;
     while (time(NULL) < end) {
-        size_t n = look(c, &event);
-        told += n;
+        size_t n = check_now(c, &event);
+        taken += n;
         if (was_born(event, n, pid))
-            return told;
+            return taken;
         sched_yield();
     }
     fail_msg("process %d was not found", (int)pid);
@@ -267,7 +267,7 @@ without_the_kernels_word_the_living_are_found_one_by_one(void **state)
     pid_t after = long_child();
     assert_int_equal(look_until_found(c, after), 1);
     rec_descendants_report r = rec_descendants_count(c);
-    assert_false(r.told);
+    assert_false(r.announced);
     assert_int_equal(r.seen, 2);
     assert_true(r.blind_ms >= rec_descendants_every_ms(c));
     rec_descendants_free(c);

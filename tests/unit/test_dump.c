@@ -35,7 +35,7 @@ expect_output(output *o, const char *want)
 }
 
 static void
-tell_string(pr_sink *sink, const char *bytes, size_t len)
+emit_string(pr_sink *sink, const char *bytes, size_t len)
 {
     assert_int_equal(sink->ops->string(sink, bytes, len, NULL), PR_OK);
 }
@@ -43,7 +43,7 @@ tell_string(pr_sink *sink, const char *bytes, size_t len)
 /* Two threads: one in main() -> "wo\nrk" -> <native>, then the same without
  * the innermost frame; one that was never seen. */
 static void
-tell_process(pr_sink *sink)
+emit_process(pr_sink *sink)
 {
     static const rec_target target = {
         .pid = 42, .python = {3, 14, 1}, .free_threaded = 0};
@@ -57,11 +57,11 @@ tell_process(pr_sink *sink)
     const uint64_t time = 5;
     const uint8_t status = PR_MAIN_THREAD | PR_ON_CPU;
     rec_dump_set_target(sink, &target);
-    tell_string(sink, "a.py", 4);
-    tell_string(sink, "main", 4);
-    tell_string(sink, "wo\nrk", 5);
-    tell_string(sink, "~", 1);
-    tell_string(sink, "<native>", 8);
+    emit_string(sink, "a.py", 4);
+    emit_string(sink, "main", 4);
+    emit_string(sink, "wo\nrk", 5);
+    emit_string(sink, "~", 1);
+    emit_string(sink, "<native>", 8);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(sink->ops->frame(sink, &frames[i], NULL), PR_OK);
     for (size_t i = 0; i < 2; i++)
@@ -81,7 +81,7 @@ text_shows_the_innermost_frame_first(void **state)
     begin_output(&o);
     pr_sink *sink;
     assert_int_equal(rec_dump_new(o.to, false, &sink, NULL), PR_OK);
-    tell_process(sink);
+    emit_process(sink);
     assert_int_equal(sink->ops->finish(sink, NULL), PR_OK);
     expect_output(&o, "process 42: CPython 3.14.1, 2 threads\n"
                       "\n"
@@ -101,7 +101,7 @@ json_has_all_that_is_known(void **state)
     begin_output(&o);
     pr_sink *sink;
     assert_int_equal(rec_dump_new(o.to, true, &sink, NULL), PR_OK);
-    tell_process(sink);
+    emit_process(sink);
     assert_int_equal(sink->ops->finish(sink, NULL), PR_OK);
     expect_output(
         &o,
@@ -128,7 +128,7 @@ a_dump_that_is_given_up_writes_nothing(void **state)
     begin_output(&o);
     pr_sink *sink;
     assert_int_equal(rec_dump_new(o.to, true, &sink, NULL), PR_OK);
-    tell_process(sink);
+    emit_process(sink);
     sink->ops->abort(sink);
     expect_output(&o, "");
 }
@@ -142,7 +142,7 @@ an_output_that_is_full_is_an_error(void **state)
     pr_err err = PR_ERR_INIT;
     assert_non_null(full);
     assert_int_equal(rec_dump_new(full, false, &sink, &err), PR_OK);
-    tell_process(sink);
+    emit_process(sink);
     assert_int_equal(sink->ops->finish(sink, &err), PR_IO);
     fclose(full);
 }

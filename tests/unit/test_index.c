@@ -32,7 +32,7 @@ below(uint32_t n)
 
 /* Frame i is line i % LINES of function i / LINES. */
 static void
-tell_frames(pr_sink *sink)
+emit_frames(pr_sink *sink)
 {
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
         char name[2] = {(char)('a' + i), 0};
@@ -50,7 +50,7 @@ tell_frames(pr_sink *sink)
 }
 
 static void
-tell_sample(pr_sink *sink, const sample *s, uint64_t time)
+emit_sample(pr_sink *sink, const sample *s, uint64_t time)
 {
     uint32_t push[DEPTH];
     for (uint32_t i = 0; i < s->depth; i++)
@@ -69,7 +69,7 @@ make_model(sample *samples)
     assert_int_equal(conv_model_new(&opts, &model, NULL), PR_OK);
     pr_sink *sink = conv_model_sink(model);
     assert_int_equal(PR_SINK_CALL(sink, start, &start, NULL), PR_OK);
-    tell_frames(sink);
+    emit_frames(sink);
     for (uint64_t i = 0; i < SAMPLES; i++) {
         sample *s = &samples[i];
         s->depth = below(DEPTH + 1);
@@ -81,7 +81,7 @@ make_model(sample *samples)
             memcpy(s->frame, samples[i - 1].frame,
                    sizeof *s->frame * (shared < s->depth ? shared : s->depth));
         }
-        tell_sample(sink, s, i);
+        emit_sample(sink, s, i);
     }
     assert_int_equal(sink->ops->finish(sink, NULL), PR_OK);
     return model;

@@ -25,7 +25,7 @@ new_model(conv_model_opts opts, conv_model **model)
 }
 
 static void
-tell_start(pr_sink *sink, pr_mode mode, uint64_t start_us)
+emit_start(pr_sink *sink, pr_mode mode, uint64_t start_us)
 {
     const pr_start start = {.start_us = start_us,
                             .interval_us = 1000,
@@ -35,14 +35,14 @@ tell_start(pr_sink *sink, pr_mode mode, uint64_t start_us)
 }
 
 static void
-tell_string(pr_sink *sink, const char *text)
+emit_string(pr_sink *sink, const char *text)
 {
     assert_int_equal(PR_SINK_CALL(sink, string, text, strlen(text), &error),
                      PR_OK);
 }
 
 static void
-tell_frame(pr_sink *sink, uint32_t file, uint32_t func, int32_t line,
+emit_frame(pr_sink *sink, uint32_t file, uint32_t func, int32_t line,
            int32_t first_line)
 {
     const pr_frame frame = {file, func, line,       line,
@@ -51,7 +51,7 @@ tell_frame(pr_sink *sink, uint32_t file, uint32_t func, int32_t line,
 }
 
 static void
-tell_thread(pr_sink *sink, uint64_t tid)
+emit_thread(pr_sink *sink, uint64_t tid)
 {
     const pr_thread thread = {tid, 0, 0, "", 0};
     assert_int_equal(PR_SINK_CALL(sink, thread, &thread, &error), PR_OK);
@@ -59,7 +59,7 @@ tell_thread(pr_sink *sink, uint64_t tid)
 
 /* One sample. */
 static pr_code
-tell(pr_sink *sink, uint32_t thread, uint32_t keep, const uint32_t *push,
+emit(pr_sink *sink, uint32_t thread, uint32_t keep, const uint32_t *push,
      uint32_t n_push, uint64_t time, uint8_t status)
 {
     const pr_delta delta = {thread, keep, n_push, 1, push, &time, &status};
@@ -68,17 +68,17 @@ tell(pr_sink *sink, uint32_t thread, uint32_t keep, const uint32_t *push,
 
 /* Two files with a function each on two lines, one thread. */
 static void
-tell_names(pr_sink *sink)
+emit_names(pr_sink *sink)
 {
-    tell_string(sink, "/a.py");
-    tell_string(sink, "f");
-    tell_string(sink, "/b.py");
-    tell_string(sink, "g");
-    tell_frame(sink, 0, 1, 11, 10);
-    tell_frame(sink, 0, 1, 12, 10);
-    tell_frame(sink, 2, 3, 21, 20);
-    tell_frame(sink, 2, 3, 22, 20);
-    tell_thread(sink, 7);
+    emit_string(sink, "/a.py");
+    emit_string(sink, "f");
+    emit_string(sink, "/b.py");
+    emit_string(sink, "g");
+    emit_frame(sink, 0, 1, 11, 10);
+    emit_frame(sink, 0, 1, 12, 10);
+    emit_frame(sink, 2, 3, 21, 20);
+    emit_frame(sink, 2, 3, 22, 20);
+    emit_thread(sink, 7);
 }
 
 static size_t
@@ -98,14 +98,14 @@ equal_stacks_are_one_node_and_one_run(void **state)
     (void)state;
     conv_model *model;
     pr_sink *sink = new_model((conv_model_opts){0}, &model);
-    tell_start(sink, PR_MODE_WALL, 0);
-    tell_names(sink);
+    emit_start(sink, PR_MODE_WALL, 0);
+    emit_names(sink);
     const uint32_t f_g[] = {2, 0}, g[] = {3}, again[] = {2};
-    assert_int_equal(tell(sink, 0, 0, f_g, 2, 100, 1), PR_OK);
-    assert_int_equal(tell(sink, 0, 2, NULL, 0, 1100, 1), PR_OK);
-    assert_int_equal(tell(sink, 0, 1, g, 1, 2100, 1), PR_OK);
-    assert_int_equal(tell(sink, 0, 1, again, 1, 3100, 1), PR_OK);
-    assert_int_equal(tell(sink, 0, 2, NULL, 0, 4100, 3), PR_OK);
+    assert_int_equal(emit(sink, 0, 0, f_g, 2, 100, 1), PR_OK);
+    assert_int_equal(emit(sink, 0, 2, NULL, 0, 1100, 1), PR_OK);
+    assert_int_equal(emit(sink, 0, 1, g, 1, 2100, 1), PR_OK);
+    assert_int_equal(emit(sink, 0, 1, again, 1, 3100, 1), PR_OK);
+    assert_int_equal(emit(sink, 0, 2, NULL, 0, 4100, 3), PR_OK);
     assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
 
     conv_model_run run[8];
@@ -132,11 +132,11 @@ at_the_level_of_functions_lines_do_not_part_stacks(void **state)
         conv_model *model;
         pr_sink *sink =
             new_model((conv_model_opts){.level = levels[i]}, &model);
-        tell_start(sink, PR_MODE_WALL, 0);
-        tell_names(sink);
+        emit_start(sink, PR_MODE_WALL, 0);
+        emit_names(sink);
         const uint32_t f_g[] = {2, 0}, g[] = {3};
-        tell(sink, 0, 0, f_g, 2, 100, 1);
-        tell(sink, 0, 1, g, 1, 1100, 1);
+        emit(sink, 0, 0, f_g, 2, 100, 1);
+        emit(sink, 0, 1, g, 1, 1100, 1);
         assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
         assert_int_equal(model->n_nodes, nodes[i]);
         assert_int_equal(conv_model_line_of(model, 1), 20);
@@ -151,12 +151,12 @@ a_sample_weighs_up_to_the_next_but_two_intervals_at_most(void **state)
     conv_model *model;
     pr_sink *sink =
         new_model((conv_model_opts){.time = CONV_TIME_REAL}, &model);
-    tell_start(sink, PR_MODE_WALL, 0);
-    tell_names(sink);
+    emit_start(sink, PR_MODE_WALL, 0);
+    emit_names(sink);
     const uint32_t f[] = {0}, g[] = {2};
-    tell(sink, 0, 0, f, 1, 0, 0);
-    tell(sink, 0, 0, g, 1, 700, 0);  /* f: 700 */
-    tell(sink, 0, 0, f, 1, 9700, 0); /* g: 2000, 7000 not seen */
+    emit(sink, 0, 0, f, 1, 0, 0);
+    emit(sink, 0, 0, g, 1, 700, 0);  /* f: 700 */
+    emit(sink, 0, 0, f, 1, 9700, 0); /* g: 2000, 7000 not seen */
     assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
     conv_model_run run[4];
     assert_int_equal(read_runs(&model->threads[0], run, 4), 3);
@@ -177,11 +177,11 @@ in_filtered_modes_each_sample_weighs_one_interval(void **state)
         conv_model *model;
         pr_sink *sink =
             new_model((conv_model_opts){.time = CONV_TIME_REAL}, &model);
-        tell_start(sink, modes[i], 0);
-        tell_names(sink);
+        emit_start(sink, modes[i], 0);
+        emit_names(sink);
         const uint32_t f[] = {0};
-        tell(sink, 0, 0, f, 1, 0, 0);
-        tell(sink, 0, 1, NULL, 0, 50000, 0);
+        emit(sink, 0, 0, f, 1, 0, 0);
+        emit(sink, 0, 1, NULL, 0, 50000, 0);
         assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
         assert_int_equal(model->weight_us, 2000);
         assert_int_equal(model->unobserved_us, 0);
@@ -195,14 +195,14 @@ names_emitted_twice_are_one(void **state)
     (void)state;
     conv_model *model;
     pr_sink *sink = new_model((conv_model_opts){0}, &model);
-    tell_start(sink, PR_MODE_WALL, 0);
-    tell_names(sink);
-    tell_string(sink, "/a.py");
-    tell_string(sink, "f");
-    tell_frame(sink, 4, 5, 11, 10);
+    emit_start(sink, PR_MODE_WALL, 0);
+    emit_names(sink);
+    emit_string(sink, "/a.py");
+    emit_string(sink, "f");
+    emit_frame(sink, 4, 5, 11, 10);
     const uint32_t one[] = {0}, two[] = {4};
-    tell(sink, 0, 0, one, 1, 0, 0);
-    tell(sink, 0, 0, two, 1, 1000, 0);
+    emit(sink, 0, 0, one, 1, 0, 0);
+    emit(sink, 0, 0, two, 1, 1000, 0);
     assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
     assert_int_equal(model->strings.n, 5);
     assert_int_equal(model->functions.n, 2);
@@ -216,8 +216,8 @@ a_function_is_known_by_path_name_and_first_line(void **state)
     (void)state;
     conv_model *model;
     pr_sink *sink = new_model((conv_model_opts){0}, &model);
-    tell_names(sink);
-    tell_frame(sink, 0, 1, 31, 30); /* another f in /a.py */
+    emit_names(sink);
+    emit_frame(sink, 0, 1, 31, 30); /* another f in /a.py */
     assert_int_equal(model->functions.n, 3);
     assert_true(conv_model_function_hash(model, 0) !=
                 conv_model_function_hash(model, 2));
@@ -233,14 +233,14 @@ an_unknown_id_is_refused(void **state)
     (void)state;
     conv_model *model;
     pr_sink *sink = new_model((conv_model_opts){0}, &model);
-    tell_start(sink, PR_MODE_WALL, 0);
-    tell_names(sink);
+    emit_start(sink, PR_MODE_WALL, 0);
+    emit_names(sink);
     const uint32_t unknown[] = {99}, f[] = {0};
-    assert_int_equal(tell(sink, 0, 0, unknown, 1, 0, 0), PR_INTERNAL);
-    assert_int_equal(tell(sink, 5, 0, f, 1, 0, 0), PR_INTERNAL);
-    assert_int_equal(tell(sink, 0, 3, f, 1, 0, 0), PR_INTERNAL);
-    assert_int_equal(tell(sink, 0, 0, f, 1, 5, 0), PR_OK);
-    assert_int_equal(tell(sink, 0, 1, NULL, 0, 4, 0), PR_INTERNAL);
+    assert_int_equal(emit(sink, 0, 0, unknown, 1, 0, 0), PR_INTERNAL);
+    assert_int_equal(emit(sink, 5, 0, f, 1, 0, 0), PR_INTERNAL);
+    assert_int_equal(emit(sink, 0, 3, f, 1, 0, 0), PR_INTERNAL);
+    assert_int_equal(emit(sink, 0, 0, f, 1, 5, 0), PR_OK);
+    assert_int_equal(emit(sink, 0, 1, NULL, 0, 4, 0), PR_INTERNAL);
     sink->ops->abort(sink);
     conv_model_free(model);
 }
@@ -251,11 +251,11 @@ long_and_far_runs_survive_the_log(void **state)
     (void)state;
     conv_model *model;
     pr_sink *sink = new_model((conv_model_opts){0}, &model);
-    tell_start(sink, PR_MODE_WALL, 0);
-    tell_names(sink);
+    emit_start(sink, PR_MODE_WALL, 0);
+    emit_names(sink);
     const uint32_t f[] = {0};
-    tell(sink, 0, 0, f, 1, 1, 255);
-    tell(sink, 0, 1, NULL, 0, UINT64_MAX - 5, 0);
+    emit(sink, 0, 0, f, 1, 1, 255);
+    emit(sink, 0, 1, NULL, 0, UINT64_MAX - 5, 0);
     assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
     conv_model_run run[3];
     assert_int_equal(read_runs(&model->threads[0], run, 3), 2);
@@ -277,17 +277,17 @@ hidden_frames_are_cut_out_of_any_stack(void **state)
     assert_int_equal(
         conv_filters_open(&all, 0, false, NULL, &filtered, end, &sink, &error),
         PR_OK);
-    tell_start(sink, PR_MODE_WALL, 0);
-    tell_names(sink);
+    emit_start(sink, PR_MODE_WALL, 0);
+    emit_names(sink);
     const uint32_t f[] = {0};
-    tell(sink, 0, 0, f, 1, 0, 0); /* before anything is hidden */
-    tell_string(sink, "/x/_sync_coordinator.py");
-    tell_frame(sink, 4, 1, 5, 1); /* frame 4 */
+    emit(sink, 0, 0, f, 1, 0, 0); /* before anything is hidden */
+    emit_string(sink, "/x/_sync_coordinator.py");
+    emit_frame(sink, 4, 1, 5, 1); /* frame 4 */
     const uint32_t hidden[] = {4}, g_hidden_f[] = {2, 4, 0}, g2[] = {3};
-    tell(sink, 0, 1, hidden, 1, 1000, 0);     /* f */
-    tell(sink, 0, 0, g_hidden_f, 3, 2000, 0); /* f;g */
-    tell(sink, 0, 2, g2, 1, 3000, 0);         /* f;g' */
-    tell(sink, 0, 2, NULL, 0, 4000, 0);       /* f */
+    emit(sink, 0, 1, hidden, 1, 1000, 0);     /* f */
+    emit(sink, 0, 0, g_hidden_f, 3, 2000, 0); /* f;g */
+    emit(sink, 0, 2, g2, 1, 3000, 0);         /* f;g' */
+    emit(sink, 0, 2, NULL, 0, 4000, 0);       /* f */
     assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
     conv_model_run run[8];
     assert_int_equal(read_runs(&model->threads[0], run, 8), 4);
@@ -314,14 +314,14 @@ profiles_of_one_process_lie_after_each_other(void **state)
     const pr_count count = {0, PR_COUNT_PROVEN, 3};
     for (uint32_t i = 0; i < 2; i++) {
         conv_merge_next(merge, i * 5000ull, 0, false);
-        tell_start(sink, PR_MODE_WALL, i * 5000ull);
+        emit_start(sink, PR_MODE_WALL, i * 5000ull);
         if (i == 1)
-            tell_string(sink, "/other.py"); /* other ids this time */
-        tell_names(sink);
+            emit_string(sink, "/other.py"); /* other ids this time */
+        emit_names(sink);
         if (i == 1)
-            tell_frame(sink, 1, 2, 11, 10);
+            emit_frame(sink, 1, 2, 11, 10);
         const uint32_t same[] = {4};
-        tell(sink, 0, 0, i ? same : f, 1, 100, 0);
+        emit(sink, 0, 0, i ? same : f, 1, 100, 0);
         PR_SINK_CALL(sink, count, &count, &error);
     }
     assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
@@ -347,9 +347,9 @@ profiles_that_overlap_or_differ_are_not_merged(void **state)
         pr_sink *sink = conv_merge_sink(merge);
         const uint32_t f[] = {0};
         conv_merge_next(merge, 0, 0, false);
-        tell_start(sink, PR_MODE_WALL, 0);
-        tell_names(sink);
-        assert_int_equal(tell(sink, 0, 0, f, 1, 9000, 0), PR_OK);
+        emit_start(sink, PR_MODE_WALL, 0);
+        emit_names(sink);
+        assert_int_equal(emit(sink, 0, 0, f, 1, 9000, 0), PR_OK);
         const pr_start start = {.interval_us = 1000,
                                 .mode = how ? PR_MODE_WALL : PR_MODE_CPU};
         const pr_thread thread = {7, 0, 0, "", 0};
@@ -361,7 +361,7 @@ profiles_that_overlap_or_differ_are_not_merged(void **state)
         }
         if (how == 1) {
             assert_int_equal(rc, PR_OK);
-            rc = tell(sink, 0, 0, NULL, 0, 1, 0);
+            rc = emit(sink, 0, 0, NULL, 0, 1, 0);
         }
         assert_int_equal(rc, PR_INCOMPARABLE);
         sink->ops->abort(sink);
@@ -381,13 +381,13 @@ no_sum_of_times_overflows(void **state)
         const pr_start start = {.interval_us = UINT64_MAX / 2 + 7,
                                 .mode = PR_MODE_WALL};
         assert_int_equal(PR_SINK_CALL(sink, start, &start, &error), PR_OK);
-        tell_names(sink);
-        tell_thread(sink, 2);
+        emit_names(sink);
+        emit_thread(sink, 2);
         const uint32_t f[] = {0};
         for (uint32_t thread = 0; thread < 2; thread++) {
-            tell(sink, thread, 0, f, 1, 0, 0);
-            tell(sink, thread, 1, NULL, 0, UINT64_MAX / 2 + 1, 0);
-            tell(sink, thread, 1, NULL, 0, UINT64_MAX, 0);
+            emit(sink, thread, 0, f, 1, 0, 0);
+            emit(sink, thread, 1, NULL, 0, UINT64_MAX / 2 + 1, 0);
+            emit(sink, thread, 1, NULL, 0, UINT64_MAX, 0);
         }
         assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
         assert_int_equal(model->weight_us, INT64_MAX);

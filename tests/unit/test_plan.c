@@ -310,8 +310,8 @@ assert_counts(const q_result *result, const count *c, int64_t n)
     assert_int_equal(micros(value(result, "self_s")), c->self_us);
     assert_int_equal(micros(value(result, "total_s")), c->total_us);
     double share = 100.0 * (double)c->total / (double)n;
-    double told = value(result, "total_pct").real;
-    assert_true(told > share - 0.0051 && told < share + 0.0051);
+    double taken = value(result, "total_pct").real;
+    assert_true(taken > share - 0.0051 && taken < share + 0.0051);
 }
 
 /* "f3" -> 3 and so on: the last number of a text. */
@@ -408,7 +408,7 @@ edges_count_once_a_sample(void **state)
     q_database *d = open_random(&f, 99);
     count edges[FUNCTIONS + 1][FUNCTIONS];
     count_edges_by_hand(edges);
-    int told = 0, expected = 0;
+    int taken = 0, expected = 0;
     pr_err err = PR_ERR_INIT;
     for (int f0 = 0; f0 < FUNCTIONS; f0++) {
         static const char *const verbs[] = {"callers", "callees"};
@@ -422,7 +422,7 @@ edges_count_once_a_sample(void **state)
                 int callee = number_in(value(result, "callee"));
                 assert_int_equal(v ? caller : callee, f0);
                 assert_counts(result, &edges[caller][callee], SAMPLES);
-                told++;
+                taken++;
             }
             q_result_free(result);
         }
@@ -432,7 +432,7 @@ edges_count_once_a_sample(void **state)
         for (int b = 0; b < FUNCTIONS; b++)
             if (edges[a][b].total) /* by caller and by callee */
                 expected += a == FUNCTIONS ? 1 : 2;
-    assert_int_equal(told, expected);
+    assert_int_equal(taken, expected);
     q_close(d);
     fixture_end(&f);
 }

@@ -33,7 +33,7 @@
 
 typedef struct helper {
     pid_t pid;
-    int tell; /* closing it ends the child */
+    int hold; /* closing it ends the child */
 } helper;
 
 typedef void (*helper_fn)(void);
@@ -42,23 +42,23 @@ typedef void (*helper_fn)(void);
 static helper
 start_helper(helper_fn first)
 {
-    int ready[2], tell[2];
+    int ready[2], hold[2];
     char byte;
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
-    helper h = {fork(), tell[1]};
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+    helper h = {fork(), hold[1]};
     assert_true(h.pid >= 0);
     if (h.pid == 0) {
-        close(tell[1]);
+        close(hold[1]);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (first)
             first();
-        if (write(ready[1], "r", 1) == 1 && read(tell[0], &byte, 1) == 1)
+        if (write(ready[1], "r", 1) == 1 && read(hold[0], &byte, 1) == 1)
             execlp("sleep", "sleep", "600", (char *)NULL);
         _exit(1);
     }
     close(ready[1]);
-    close(tell[0]);
+    close(hold[0]);
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
     return h;
@@ -69,7 +69,7 @@ end_helper(helper *h)
 {
     kill(h->pid, SIGKILL);
     waitpid(h->pid, NULL, 0);
-    close(h->tell);
+    close(h->hold);
 }
 
 static void
@@ -160,7 +160,7 @@ another_program_under_the_same_pid_is_noticed(void **state)
     rec_process p;
     assert_int_equal(rec_process_open(h.pid, &p, NULL), PR_OK);
     assert_int_equal(rec_process_check(&p), REC_ALIVE);
-    assert_int_equal(write(h.tell, "x", 1), 1);
+    assert_int_equal(write(h.hold, "x", 1), 1);
     EVENTUALLY(rec_process_check(&p) == REC_EXECED);
     assert_int_equal(rec_process_renew(&p, NULL), PR_OK);
     assert_int_equal(rec_process_check(&p), REC_ALIVE);
@@ -170,7 +170,7 @@ another_program_under_the_same_pid_is_noticed(void **state)
 }
 
 static void *
-tell_tid(void *to)
+emit_tid(void *to)
 {
     int *pipes = to;
     pid_t tid = (pid_t)syscall(SYS_gettid);
@@ -189,7 +189,7 @@ a_thread_is_not_a_process(void **state)
     pid_t tid;
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(pipe(pipes + 2), 0);
-    assert_int_equal(pthread_create(&thread, NULL, tell_tid, pipes), 0);
+    assert_int_equal(pthread_create(&thread, NULL, emit_tid, pipes), 0);
     assert_int_equal(read(pipes[0], &tid, sizeof tid), sizeof tid);
     rec_process p;
     pr_err err = PR_ERR_INIT;

@@ -232,8 +232,8 @@ a_pauser_that_is_killed_leaves_the_target_running(void **state)
         pr_code rc = PR_TORN;
         while (rc == PR_TORN)
             rc = rec_ptrace_stop(&pause, NULL);
-        ssize_t told = write(ready[1], &rc, sizeof rc);
-        while (told > 0)
+        ssize_t taken = write(ready[1], &rc, sizeof rc);
+        while (taken > 0)
             usleep(100000); /* until it is killed */
         _exit(1);
     }
@@ -317,18 +317,18 @@ static void
 the_parent_of_a_killed_target_can_wait_for_it(void **state)
 {
     (void)state;
-    int told[2];
-    assert_int_equal(pipe(told), 0);
+    int taken[2];
+    assert_int_equal(pipe(taken), 0);
     pid_t parent = fork();
     if (parent == 0) {
         pid_t pid = start_target();
-        if (write(told[1], &pid, sizeof pid) != sizeof pid)
+        if (write(taken[1], &pid, sizeof pid) != sizeof pid)
             _exit(1);
         int status = status_in_the_end(pid);
         _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 1);
     }
     pid_t pid;
-    assert_int_equal(read(told[0], &pid, sizeof pid), sizeof pid);
+    assert_int_equal(read(taken[0], &pid, sizeof pid), sizeof pid);
     rec_ptrace pause;
     rec_ptrace_init(&pause, pid);
     assert_false(pause.own_child);
@@ -339,8 +339,8 @@ the_parent_of_a_killed_target_can_wait_for_it(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), SIGKILL);
     rec_ptrace_release(&pause);
-    close(told[0]);
-    close(told[1]);
+    close(taken[0]);
+    close(taken[1]);
 }
 
 /* ---- a target that the kernel holds ---- */

@@ -150,7 +150,7 @@ new_listener(listener *into, bool *finished, bool *aborted)
 
 /* One of all kinds of call, with lengths and values of a seed. */
 static pr_code
-tell_something(pr_sink *sink, unsigned *seed, bool queued)
+emit_something(pr_sink *sink, unsigned *seed, bool queued)
 {
     static char text[5000];
     static uint32_t push[600];
@@ -213,8 +213,8 @@ all_calls_come_out_as_they_went_in(void **state)
                         hear_tick, &err),
         PR_OK);
     for (int i = 0; i < 20000; i++) { /* many times the ring */
-        assert_int_equal(tell_something(queue, &seed, true), PR_OK);
-        assert_int_equal(tell_something(direct, &again, false), PR_OK);
+        assert_int_equal(emit_something(queue, &seed, true), PR_OK);
+        assert_int_equal(emit_something(direct, &again, false), PR_OK);
     }
     assert_int_equal(queue->ops->finish(queue, &err), PR_OK);
     assert_int_equal(direct->ops->finish(direct, &err), PR_OK);

@@ -23,7 +23,7 @@ write_plot(const plot *p, const scratch *s, pf_writer_opts opts)
     pr_sink *writer;
     opts.force = 1;
     assert_int_equal(pf_writer_open(s->path, &opts, &writer, &err), PR_OK);
-    story_tell(p, writer);
+    story_emit(p, writer);
     pr_code code = writer->ops->finish(writer, &err);
     assert_string_equal(err.what, "");
     assert_int_equal(code, PR_OK);
@@ -78,10 +78,10 @@ read_file(const scratch *s, int jobs, story *ret)
 /* The story as emitted and as read agree; facts that only the file knows are
  * taken from it. */
 static void
-assert_same_story(story *told, story *read)
+assert_same_story(story *taken, story *read)
 {
-    told->stats = read->stats; /* computed by the writer */
-    assert_true(story_same(told, read));
+    taken->stats = read->stats; /* computed by the writer */
+    assert_true(story_same(taken, read));
 }
 
 static void
@@ -97,17 +97,17 @@ profiles_read_back_as_they_were_emitted(void **state)
                   1 + (uint32_t)(seed * seed % 40),
                   seed % 2};
         scratch s;
-        story told, read;
+        story taken, read;
         printf("seed %" PRIu64 "\n", seed);
         scratch_begin(&s);
-        story_begin(&told);
-        story_tell(&p, &told.sink);
+        story_begin(&taken);
+        story_emit(&p, &taken.sink);
         write_plot(&p, &s, small_segments(500 + (uint32_t)seed * 300));
         read_file(&s, 1, &read);
-        assert_same_story(&told, &read);
-        assert_true(read.n_frames == told.n_frames);
+        assert_same_story(&taken, &read);
+        assert_true(read.n_frames == taken.n_frames);
         story_end(&read);
-        story_end(&told);
+        story_end(&taken);
         scratch_end(&s);
     }
 }
@@ -174,21 +174,21 @@ a_plain_file_reads_back_as_it_was_emitted(void **state)
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     opts.compression = PF_COMPRESSION_NONE;
     scratch s;
-    story told, read;
+    story taken, read;
     scratch_begin(&s);
-    story_begin(&told);
-    story_tell(&p, &told.sink);
+    story_begin(&taken);
+    story_emit(&p, &taken.sink);
     write_plot(&p, &s, opts);
     for (int compressed = 0; compressed < 2; compressed++) {
         if (compressed)
             compress_plain(&s);
         read_file(&s, 1, &read);
-        told.stats = read.stats;
-        assert_true(story_same_samples(&told, &read));
-        assert_true(story_same_start(&told.start, &read.start));
+        taken.stats = read.stats;
+        assert_true(story_same_samples(&taken, &read));
+        assert_true(story_same_start(&taken.start, &read.start));
         story_end(&read);
     }
-    story_end(&told);
+    story_end(&taken);
     scratch_end(&s);
 }
 
@@ -197,7 +197,7 @@ _Static_assert(3 * LONG > PF_PIECE_SIZE, "ids of three bytes fill a piece");
 
 /* Little, much, less. */
 static void
-tell_long_stack(pr_sink *sink)
+emit_long_stack(pr_sink *sink)
 {
     const plot names = {1, 1, LONG_FRAMES, 1, 0, 1, false};
     const uint32_t keep[] = {0, 1, 1000}, n[] = {1, LONG - 1, 1};
@@ -222,24 +222,24 @@ a_stack_of_a_plain_file_may_be_longer_than_a_piece(void **state)
     pf_writer_opts opts = PF_WRITER_OPTS_INIT;
     pr_sink *writer;
     scratch s;
-    story told, read;
+    story taken, read;
     opts.compression = PF_COMPRESSION_NONE;
     opts.force = 1;
     scratch_begin(&s);
-    story_begin(&told);
-    tell_long_stack(&told.sink);
+    story_begin(&taken);
+    emit_long_stack(&taken.sink);
     assert_int_equal(pf_writer_open(s.path, &opts, &writer, NULL), PR_OK);
-    tell_long_stack(writer);
+    emit_long_stack(writer);
     assert_int_equal(writer->ops->finish(writer, NULL), PR_OK);
     for (int compressed = 0; compressed < 2; compressed++) {
         if (compressed)
             compress_plain(&s);
         read_file(&s, 1, &read);
         assert_int_equal(read.samples, 3);
-        assert_true(story_same_samples(&told, &read));
+        assert_true(story_same_samples(&taken, &read));
         story_end(&read);
     }
-    story_end(&told);
+    story_end(&taken);
     scratch_end(&s);
 }
 
@@ -396,12 +396,12 @@ stacks_of_none_and_of_thousands_of_frames(void **state)
     plot names = {1, 1, 50, 1, 0, 1, false};
     pf_writer_opts opts = small_segments(20000);
     scratch s;
-    story told, read;
+    story taken, read;
     scratch_begin(&s);
-    story_begin(&told);
+    story_begin(&taken);
     opts.force = 1;
     for (int pass = 0; pass < 2; pass++) {
-        pr_sink *sink = &told.sink;
+        pr_sink *sink = &taken.sink;
         if (pass == 1)
             assert_int_equal(pf_writer_open(s.path, &opts, &sink, NULL), PR_OK);
         story_tell_names(&names, sink);
@@ -421,10 +421,10 @@ stacks_of_none_and_of_thousands_of_frames(void **state)
             assert_int_equal(sink->ops->finish(sink, NULL), PR_OK);
     }
     read_file(&s, 1, &read);
-    assert_true(story_same_samples(&told, &read));
+    assert_true(story_same_samples(&taken, &read));
     assert_int_equal(read.samples, 60);
     story_end(&read);
-    story_end(&told);
+    story_end(&taken);
     scratch_end(&s);
 }
 
@@ -434,15 +434,15 @@ thousands_of_threads_read_back(void **state)
     (void)state;
     plot p = {99, 3000, 30, 6, 12000, 3, false};
     scratch s;
-    story told, read;
+    story taken, read;
     scratch_begin(&s);
-    story_begin(&told);
-    story_tell(&p, &told.sink);
+    story_begin(&taken);
+    story_emit(&p, &taken.sink);
     write_plot(&p, &s, small_segments(50000));
     read_file(&s, 2, &read);
-    assert_same_story(&told, &read);
+    assert_same_story(&taken, &read);
     story_end(&read);
-    story_end(&told);
+    story_end(&taken);
     scratch_end(&s);
 }
 
@@ -998,11 +998,11 @@ progress_begins_with_nothing_and_ends_with_all(void **state)
     plot p = {3, 2, 20, 10, 300, 4, false};
     scratch s;
     progress seen = {0, 0, 0};
-    pr_progress told = {see_progress, &seen};
+    pr_progress taken = {see_progress, &seen};
     scratch_begin(&s);
     write_plot(&p, &s, small_segments(1000));
     pf_reader *reader = open_file(&s);
-    assert_int_equal(pf_reader_verify(reader, &told, NULL), PR_OK);
+    assert_int_equal(pf_reader_verify(reader, &taken, NULL), PR_OK);
     assert_int_equal(seen.last, pf_reader_info(reader)->samples);
     assert_int_equal(seen.total, seen.last);
     assert_true(seen.calls > 2);

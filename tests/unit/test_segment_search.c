@@ -22,7 +22,7 @@ typedef struct sample_file {
     uint8_t *bytes;
     size_t n;
     bool finished;
-    story told;
+    story taken;
     /* of the whole file */
     uint64_t segments;
     uint64_t region_end;
@@ -39,10 +39,10 @@ sample_begin(sample_file *f, bool finished)
     *f = (sample_file){.finished = finished};
     opts.segment_bytes = 300;
     scratch_begin(&f->s);
-    story_begin(&f->told);
-    story_tell(&small, &f->told.sink);
+    story_begin(&f->taken);
+    story_emit(&small, &f->taken.sink);
     assert_int_equal(pf_writer_open(f->s.path, &opts, &writer, NULL), PR_OK);
-    story_tell(&small, writer);
+    story_emit(&small, writer);
     const pr_stats stats = {1, 2, 3, 4, PR_STATS_PRESENT};
     assert_int_equal(pr_sink_stats(writer, &stats, NULL), PR_OK);
     if (finished)
@@ -63,7 +63,7 @@ static void
 sample_end(sample_file *f)
 {
     free(f->bytes);
-    story_end(&f->told);
+    story_end(&f->taken);
     scratch_end(&f->s);
 }
 
@@ -132,12 +132,12 @@ check_every_cut(bool finished)
     for (size_t n = 0; n < f.n; n++) {
         read_bytes(&f, f.bytes, n, &o);
         assert_int_equal(o.code, n < 4 ? PR_FOREIGN : PR_CUT);
-        assert_true(story_is_prefix(&o.read, &f.told));
+        assert_true(story_is_prefix(&o.read, &f.taken));
         assert_true(o.read.samples >= before);
         assert_true(!o.opened || o.info.state == PF_CUT);
         assert_true(!o.opened || o.info.samples == o.read.samples);
         if (n >= f.region_end)
-            assert_true(story_same_samples(&o.read, &f.told));
+            assert_true(story_same_samples(&o.read, &f.taken));
         before = o.read.samples;
         story_end(&o.read);
     }
@@ -173,10 +173,10 @@ check_every_bit(bool finished)
         f.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         read_bytes(&f, f.bytes, f.n, &o);
         f.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        assert_true(is_part(&o.read, &f.told, finished));
-        bool whole = o.read.samples == f.told.samples;
+        assert_true(is_part(&o.read, &f.taken, finished));
+        bool whole = o.read.samples == f.taken.samples;
         if (o.code == PR_OK) {
-            assert_true(story_same_samples(&o.read, &f.told));
+            assert_true(story_same_samples(&o.read, &f.taken));
             harmless++;
         } else if (o.code == PR_CUT && !finished && !whole) {
             shorter++; /* the last segment seems not to have ended */
@@ -238,7 +238,7 @@ a_damaged_segment_costs_itself(void **state)
         assert_int_equal(o.info.state, PF_DAMAGED);
         assert_int_equal(o.stats.segments_damaged, 1);
         assert_int_equal(o.stats.segments_read, f.segments - 1);
-        assert_true(is_part(&o.read, &f.told, true));
+        assert_true(is_part(&o.read, &f.taken, true));
         assert_true(o.read.samples > whole.read.samples / 2 &&
                     o.read.samples < whole.read.samples);
         story_end(&o.read);
@@ -262,7 +262,7 @@ a_lost_checkpoint_takes_its_names_and_no_others_samples(void **state)
         assert_int_equal(o.code, PR_DAMAGED);
         assert_int_equal(o.stats.segments_damaged, 1);
         assert_true(o.read.samples > 0);
-        assert_true(is_part(&o.read, &f.told, finished));
+        assert_true(is_part(&o.read, &f.taken, finished));
         uint64_t lost = pr_hash_bytes("<lost>", 6);
         bool has_lost = false;
         for (size_t i = 0; i < o.read.n_strings; i++)
@@ -288,7 +288,7 @@ bytes_after_the_end_are_found_and_harmless(void **state)
         read_bytes(&f, longer, f.n + more, &o);
         assert_int_equal(o.code, PR_DAMAGED);
         assert_non_null(strstr(o.err.what, "follow the end"));
-        assert_true(story_same_samples(&o.read, &f.told));
+        assert_true(story_same_samples(&o.read, &f.taken));
         story_end(&o.read);
         free(longer);
     }

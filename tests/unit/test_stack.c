@@ -51,7 +51,7 @@ static const pr_sink_ops sink_ops = {.string = take_string,
 typedef struct world {
     fake_memory fake;
     rec_layout layout;
-    name_sink told;
+    name_sink taken;
     rec_codes *codes;
     bool counted;
     uint64_t generation;
@@ -149,8 +149,8 @@ world_of(const uint64_t *words, size_t size)
     fake_begin(&w->fake, 1 << 20);
     const rec_layout *l = &w->layout;
     assert_int_equal(rec_layout_load(table, 0, &w->layout, NULL), PR_OK);
-    w->told.sink.ops = &sink_ops;
-    rec_name_table_init(&w->names, &w->told.sink);
+    w->taken.sink.ops = &sink_ops;
+    rec_name_table_init(&w->names, &w->taken.sink);
     w->counted = l->interp.code_generation != REC_ABSENT;
     assert_int_equal(rec_codes_new(l, &w->names, false, &w->codes, NULL),
                      PR_OK);
@@ -194,7 +194,7 @@ end(void **state)
 
 /* The calls of the sampler for a thread that stands still. */
 static pr_code
-look(world *w, pr_err *err)
+check_now(world *w, pr_err *err)
 {
     rec_shot shot;
     rec_batch_reset(&w->batch);
@@ -231,7 +231,7 @@ static void
 see(world *w)
 {
     pr_err err = PR_ERR_INIT;
-    pr_code code = look(w, &err);
+    pr_code code = check_now(w, &err);
     if (code != PR_OK)
         print_error("%s\n", err.what);
     assert_int_equal(code, PR_OK);
@@ -241,14 +241,14 @@ static const char *
 name_at(const world *w, const rec_stack *stack, uint32_t i)
 {
     assert_true(i < stack->n);
-    return w->told.name[w->told.func[stack->v[i].id]];
+    return w->taken.name[w->taken.func[stack->v[i].id]];
 }
 
 static void
 expect_torn(world *w, const char *why)
 {
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(look(w, &err), PR_TORN);
+    assert_int_equal(check_now(w, &err), PR_TORN);
     if (!strstr(err.what, why))
         print_error("'%s' instead of '%s'\n", err.what, why);
     assert_non_null(strstr(err.what, why));
@@ -674,7 +674,7 @@ an_instruction_outside_its_code_is_torn(void **state)
     call_many(w, 5);
     fake_put64(&w->fake, w->last + w->layout.frame.instr_ptr, FAKE_BASE);
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(look(w, &err), PR_TORN);
+    assert_int_equal(check_now(w, &err), PR_TORN);
 }
 
 static void
@@ -722,7 +722,7 @@ two_frames_that_call_each_other_have_an_end(void **state)
     uint64_t below = w->last - 8 * WORDS;
     fake_put64(&w->fake, below + w->layout.frame.previous, w->last);
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(look(w, &err), PR_LIMIT);
+    assert_int_equal(check_now(w, &err), PR_LIMIT);
 }
 
 static void
@@ -734,7 +734,7 @@ chunks_in_a_ring_have_an_end(void **state)
     fake_put64(&w->fake, w->source.chunk[0].address, w->chunk);
     w->source.n_chunks = 0;
     pr_err err = PR_ERR_INIT;
-    assert_int_not_equal(look(w, &err), PR_OK);
+    assert_int_not_equal(check_now(w, &err), PR_OK);
 }
 
 static void
@@ -761,7 +761,7 @@ random_memory_is_never_believed_nor_followed_for_ever(void **state)
                 value = value << 33 | value;
             memcpy(w->fake.bytes + at, &value, sizeof value);
         }
-        survived += look(w, NULL) == PR_OK;
+        survived += check_now(w, NULL) == PR_OK;
         memcpy(w->fake.bytes, whole, size);
     }
     free(whole);

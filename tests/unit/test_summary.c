@@ -250,7 +250,8 @@ static void
 a_tree_is_one_recording(void **state)
 {
     (void)state;
-    rec_descendants_report children = {.seen = 5, .told = true, .blind_ms = 20};
+    rec_descendants_report children = {
+        .seen = 5, .announced = true, .blind_ms = 20};
     rec_summary s = one(&good);
     s.files = 4;
     s.gone = 2;
@@ -266,7 +267,7 @@ a_tree_is_one_recording(void **state)
     expect(&s, &detailed, "unseen", false);
     children.overruns = 2;
     expect(&s, &detailed, "2 times, more processes", true);
-    children.told = false;
+    children.announced = false;
     children.blind_ms = 35;
     expect(&s, &detailed, "less than 35 ms", true);
 }

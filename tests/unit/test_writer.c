@@ -372,7 +372,7 @@ below(model *m, uint32_t n)
 }
 
 static pr_code
-tell_beginning(pr_sink *sink, pr_err *err)
+emit_beginning(pr_sink *sink, pr_err *err)
 {
     pr_start start = {.start_us = 5000,
                       .wall_us = 1700000000000000,
@@ -412,7 +412,7 @@ tell_beginning(pr_sink *sink, pr_err *err)
 
 /* Some samples of one thread: emitted, and kept. */
 static pr_code
-tell_some(model *m, uint32_t thread, uint32_t n, pr_err *err)
+emit_some(model *m, uint32_t thread, uint32_t n, pr_err *err)
 {
     uint64_t time_us[64];
     uint8_t status[64];
@@ -434,18 +434,18 @@ tell_some(model *m, uint32_t thread, uint32_t n, pr_err *err)
 }
 
 static pr_code
-tell_any(model *m, pr_err *err)
+emit_any(model *m, pr_err *err)
 {
     uint32_t thread = below(m, THREADS);
-    return tell_some(m, thread, 1 + below(m, 50), err);
+    return emit_some(m, thread, 1 + below(m, 50), err);
 }
 
 static pr_code
-tell_model(model *m, uint32_t deltas, pr_err *err)
+emit_model(model *m, uint32_t deltas, pr_err *err)
 {
-    pr_code rc = tell_beginning(m->sink, err);
+    pr_code rc = emit_beginning(m->sink, err);
     for (uint32_t i = 0; i < deltas && rc == PR_OK; i++)
-        rc = tell_any(m, err);
+        rc = emit_any(m, err);
     return rc;
 }
 
@@ -463,11 +463,11 @@ model_of(unsigned seed)
 }
 
 static void
-assert_same_samples(const lane *told, const lane *got)
+assert_same_samples(const lane *taken, const lane *got)
 {
-    assert_true(got->n <= told->n);
+    assert_true(got->n <= taken->n);
     for (size_t i = 0; i < got->n; i++) {
-        const sample *a = &told->samples[i], *b = &got->samples[i];
+        const sample *a = &taken->samples[i], *b = &got->samples[i];
         assert_true(a->time_us == b->time_us);
         assert_int_equal(a->status, b->status);
         assert_int_equal(a->depth, b->depth);
@@ -480,9 +480,9 @@ static void
 assert_told(const model *m, const taker *t)
 {
     for (uint32_t i = 0; i < t->n_threads; i++) {
-        uint64_t told = (t->thread[i].tid - 100) * 2 + t->thread[i].interp;
-        assert_true(told < THREADS);
-        assert_same_samples(&m->lane[told], &t->lane[i]);
+        uint64_t taken = (t->thread[i].tid - 100) * 2 + t->thread[i].interp;
+        assert_true(taken < THREADS);
+        assert_same_samples(&m->lane[taken], &t->lane[i]);
     }
 }
 
@@ -504,12 +504,12 @@ finish(pr_sink *sink)
         fail_msg("%s", err.what);
 }
 
-/* A recording with its names and threads told. */
+/* A recording with its names and threads taken. */
 static pr_sink *
 begin(const char *name, const pf_writer_opts *opts)
 {
     pr_sink *sink = open_writer(name, opts);
-    assert_int_equal(tell_beginning(sink, NULL), PR_OK);
+    assert_int_equal(emit_beginning(sink, NULL), PR_OK);
     return sink;
 }
 
@@ -518,7 +518,7 @@ told_model(unsigned seed, uint32_t deltas, const pf_writer_opts *opts)
 {
     model m = model_of(seed);
     m.sink = open_writer(path, opts);
-    assert_int_equal(tell_model(&m, deltas, NULL), PR_OK);
+    assert_int_equal(emit_model(&m, deltas, NULL), PR_OK);
     return m;
 }
 
@@ -540,15 +540,15 @@ round_trip(const pf_writer_opts *opts, unsigned seed)
 {
     model m = told_model(seed, 1000, opts);
     finish(m.sink);
-    size_t told = 0;
+    size_t taken = 0;
     for (int i = 0; i < THREADS; i++)
-        told += m.lane[i].n;
+        taken += m.lane[i].n;
     taker t;
     pf_info info = take(path, &t);
     assert_int_equal(info.state, PF_FINISHED);
     assert_int_equal(t.n_threads, THREADS);
     assert_told(&m, &t);
-    assert_int_equal(info.samples, told);
+    assert_int_equal(info.samples, taken);
     assert_int_equal(t.start.start_us, 5000);
     assert_int_equal(t.start.mode, PR_MODE_GIL);
     assert_int_equal(t.start.python[1], 14);
@@ -622,7 +622,7 @@ events_come_back_as_they_were_emitted(void **state)
 
 /* Emit n samples of thread 0, one frame deep, a fixed time apart. */
 static pr_code
-tell_steady(pr_sink *sink, uint64_t *now_us, uint32_t n, uint64_t apart_us,
+emit_steady(pr_sink *sink, uint64_t *now_us, uint32_t n, uint64_t apart_us,
             pr_err *err)
 {
     static const uint32_t frame = 3;
@@ -639,7 +639,7 @@ tell_steady(pr_sink *sink, uint64_t *now_us, uint32_t n, uint64_t apart_us,
 static void
 must_tell_steady(pr_sink *sink, uint64_t *now_us, uint32_t n, uint64_t apart_us)
 {
-    assert_int_equal(tell_steady(sink, now_us, n, apart_us, NULL), PR_OK);
+    assert_int_equal(emit_steady(sink, now_us, n, apart_us, NULL), PR_OK);
 }
 
 static void
@@ -829,11 +829,11 @@ writers_do_not_disturb_one_another(void **state)
     model a = model_of(3), b = model_of(3);
     a.sink = open_writer(path, &opts);
     b.sink = open_writer(other_path, &opts);
-    assert_int_equal(tell_beginning(a.sink, &err), PR_OK);
-    assert_int_equal(tell_beginning(b.sink, &err), PR_OK);
+    assert_int_equal(emit_beginning(a.sink, &err), PR_OK);
+    assert_int_equal(emit_beginning(b.sink, &err), PR_OK);
     for (int i = 0; i < 500; i++) {
-        assert_int_equal(tell_any(&a, &err), PR_OK);
-        assert_int_equal(tell_any(&b, &err), PR_OK);
+        assert_int_equal(emit_any(&a, &err), PR_OK);
+        assert_int_equal(emit_any(&b, &err), PR_OK);
     }
     finish(a.sink);
     finish(b.sink);
@@ -885,10 +885,10 @@ a_threads_first_record_in_a_segment_is_full(void **state)
     model m = model_of(5);
     m.sink = open_writer(path, &opts);
     pr_err err = PR_ERR_INIT;
-    assert_int_equal(tell_beginning(m.sink, &err), PR_OK);
+    assert_int_equal(emit_beginning(m.sink, &err), PR_OK);
     /* one thread: its records are all there are */
     for (int i = 0; i < 400; i++)
-        assert_int_equal(tell_some(&m, 0, 5, &err), PR_OK);
+        assert_int_equal(emit_some(&m, 0, 5, &err), PR_OK);
     finish(m.sink);
     file f = slurp(path);
     piece pieces[64];
@@ -1019,14 +1019,14 @@ a_count_is_written_again_only_when_it_changed(void **state)
     pr_count count = {0, PR_COUNT_PROVEN, 7};
     MUST_TELL(sink, count, &count);
     bytes_after_tick(sink, 0);
-    uint64_t told = bytes_after_tick(sink, 1000);
+    uint64_t taken = bytes_after_tick(sink, 1000);
     MUST_TELL(sink, count, &count);
     bytes_after_tick(sink, 2000);
-    assert_int_equal(bytes_after_tick(sink, 9000), told);
+    assert_int_equal(bytes_after_tick(sink, 9000), taken);
     count.value = 8;
     MUST_TELL(sink, count, &count);
     bytes_after_tick(sink, 10000);
-    assert_true(bytes_after_tick(sink, 11000) > told);
+    assert_true(bytes_after_tick(sink, 11000) > taken);
     finish(sink);
     taker t;
     take(path, &t);
@@ -1199,7 +1199,7 @@ abort_leaves_the_file_that_another_put_in_its_place(void **state)
     pr_sink *second = open_writer(path, &opts);
     pr_err err = PR_ERR_INIT;
     first->ops->abort(first);
-    assert_int_equal(tell_beginning(second, &err), PR_OK);
+    assert_int_equal(emit_beginning(second, &err), PR_OK);
     finish(second);
     taker t;
     assert_int_equal(take(path, &t).state, PF_FINISHED);
@@ -1268,7 +1268,7 @@ a_full_disk_leaves_all_checkpointed_samples(void **state)
         m.sink = open_writer(path, &opts);
         pr_err err = PR_ERR_INIT;
         limit_files(room);
-        pr_code rc = tell_model(&m, 300, &err);
+        pr_code rc = emit_model(&m, 300, &err);
         if (rc == PR_OK)
             rc = m.sink->ops->finish(m.sink, &err);
         else
@@ -1319,7 +1319,7 @@ an_existing_file_is_kept_unless_forced(void **state)
     f = fopen(path, "r"); /* a reader of the old one goes on reading it */
     sink = open_writer(path, &opts);
     pr_err_clear(&err);
-    assert_int_equal(tell_beginning(sink, &err), PR_OK);
+    assert_int_equal(emit_beginning(sink, &err), PR_OK);
     finish(sink);
     char old[16] = "";
     assert_non_null(fgets(old, sizeof old, f));
@@ -1362,7 +1362,7 @@ a_profile_is_for_its_owner(void **state)
     for (opts.force = 0; opts.force < 2; opts.force++) {
         pr_err err = PR_ERR_INIT;
         pr_sink *sink = open_writer(path, &opts);
-        assert_int_equal(tell_beginning(sink, &err), PR_OK);
+        assert_int_equal(emit_beginning(sink, &err), PR_OK);
         finish(sink);
         assert_int_equal(stat(path, &st), 0);
         assert_int_equal(st.st_mode & 07777, 0600);
@@ -1469,13 +1469,13 @@ whole_recording(pr_err *err)
     pr_count count = {0, PR_COUNT_PROVEN, 1};
     pr_mark mark = {PR_MARK_USER, 1, 1, "mark", 4};
     uint64_t now = 0;
-    rc = tell_beginning(sink, err);
+    rc = emit_beginning(sink, err);
     if (rc == PR_OK)
         rc = PR_SINK_CALL(sink, count, &count, err);
     if (rc == PR_OK)
         rc = PR_SINK_CALL(sink, mark, &mark, err);
     if (rc == PR_OK)
-        rc = tell_steady(sink, &now, 2000, 10, err);
+        rc = emit_steady(sink, &now, 2000, 10, err);
     if (rc == PR_OK)
         return sink->ops->finish(sink, err);
     sink->ops->abort(sink);

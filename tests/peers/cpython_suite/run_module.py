@@ -20,29 +20,29 @@ test.__path__.insert(0, os.path.join(os.environ["PYREC_TESTSUITE"], "test"))
 
 
 class Result(unittest.TestResult):
-    def tell(self, test, outcome, why=""):
+    def report(self, test, outcome, why=""):
         print(json.dumps({"name": ".".join(test.id().split(".")[-2:]),
                           "outcome": outcome, "why": why}), file=out,
               flush=True)
 
     def addSuccess(self, test):
-        self.tell(test, "ok")
+        self.report(test, "ok")
 
     def addFailure(self, test, error):
         super().addFailure(test, error)
-        self.tell(test, "failed", self.failures[-1][1])
+        self.report(test, "failed", self.failures[-1][1])
 
     def addError(self, test, error):
         super().addError(test, error)
-        self.tell(test, "failed", self.errors[-1][1])
+        self.report(test, "failed", self.errors[-1][1])
 
     def addSkip(self, test, reason):
-        self.tell(test, "skipped", reason)
+        self.report(test, "skipped", reason)
 
     def addSubTest(self, test, subtest, error):
         super().addSubTest(test, subtest, error)
         if error:
-            self.tell(test, "failed", str(error[1]))
+            self.report(test, "failed", str(error[1]))
 
 
 out = os.fdopen(os.dup(1), "w")
