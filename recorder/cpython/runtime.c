@@ -33,16 +33,6 @@ typedef struct search {
 
 /* ---- one candidate ---- */
 
-static pr_code
-read_word(rec_memory *memory, uint64_t address, uint64_t *ret, pr_err *err)
-{
-    uint8_t word[8];
-    pr_code code = rec_memory_read(memory, address, word, sizeof word, err);
-    if (code == PR_OK)
-        *ret = rec_u64(word);
-    return code;
-}
-
 /* The first thread in its list points back to the interpreter; *idle: the list
  * is empty, as in an interpreter that was made and is not in use. */
 static pr_code
@@ -52,10 +42,12 @@ check_interpreter(rec_memory *memory, const rec_layout *l, uint64_t interp,
     uint64_t tstate = 0, owner = 0;
     pr_code code = PR_OK;
     if (rec_plausible(interp))
-        code = read_word(memory, interp + l->interp.threads_head, &tstate, err);
+        code = rec_memory_read_word(memory, interp + l->interp.threads_head,
+                                    &tstate, err);
     *idle = code == PR_OK && rec_plausible(interp) && !tstate;
     if (code == PR_OK && rec_plausible(tstate))
-        code = read_word(memory, tstate + l->tstate.interp, &owner, err);
+        code = rec_memory_read_word(memory, tstate + l->tstate.interp, &owner,
+                                    err);
     if (code == PR_OK && owner != interp && !*idle)
         code = PR_FAIL(err, PR_TORN,
                        "no interpreter of CPython 3.%u at 0x%" PRIx64, l->minor,
@@ -69,8 +61,8 @@ check_interpreters(rec_memory *memory, const rec_layout *l, uint64_t runtime,
                    pr_err *err)
 {
     uint64_t interp = 0;
-    pr_code code =
-        read_word(memory, runtime + l->runtime.interpreters_head, &interp, err);
+    pr_code code = rec_memory_read_word(
+        memory, runtime + l->runtime.interpreters_head, &interp, err);
     if (code == PR_OK && !interp)
         return PR_FAIL(err, PR_NOT_PYTHON,
                        "CPython 3.%u is loaded, but no interpreter runs",
@@ -83,7 +75,8 @@ check_interpreters(rec_memory *memory, const rec_layout *l, uint64_t runtime,
                            l->minor);
         code = check_interpreter(memory, l, interp, &idle, err);
         if (code == PR_OK && idle)
-            code = read_word(memory, interp + l->interp.next, &interp, err);
+            code = rec_memory_read_word(memory, interp + l->interp.next,
+                                        &interp, err);
     }
     return code;
 }
@@ -135,10 +128,11 @@ read_hexversion(search *s, uint64_t runtime, rec_layout *l, pr_err *err)
 {
     uint64_t interp = 0, dict = 0, object = 0;
     int64_t version = 0;
-    pr_code code = read_word(s->memory, runtime + l->runtime.interpreters_head,
-                             &interp, err);
+    pr_code code = rec_memory_read_word(
+        s->memory, runtime + l->runtime.interpreters_head, &interp, err);
     if (code == PR_OK)
-        code = read_word(s->memory, interp + l->interp.sysdict, &dict, err);
+        code = rec_memory_read_word(s->memory, interp + l->interp.sysdict,
+                                    &dict, err);
     if (code == PR_OK)
         code = rec_dict_get(l, s->memory, dict, "hexversion", &object, err);
     if (code == PR_OK)
@@ -341,7 +335,8 @@ try_bias(search *s, const rec_mapping *m, uint64_t bias, void *context,
     wanted *w = context;
     uint64_t version = 0;
     if (w->version)
-        (void)read_word(s->memory, w->version + bias, &version, NULL);
+        (void)rec_memory_read_word(s->memory, w->version + bias, &version,
+                                   NULL);
     /* unsigned long Py_Version (3.11+); a wrong bias reads anything */
     uint32_t hint = version >> 24 == 3 ? (uint32_t)version : 0;
     return try_candidate(s, m, w->runtime + bias, hint, w->ret, err);
@@ -465,7 +460,7 @@ try_rseq(search *s, const rec_mapping *m, uint64_t bias, void *context,
     if (code == PR_OK && rec_u32(size) == 0)
         return PR_NAME;
     if (code == PR_OK)
-        code = read_word(s->memory, w->offset + bias, &offset, err);
+        code = rec_memory_read_word(s->memory, w->offset + bias, &offset, err);
     if (code == PR_OK)
         memcpy(w->ret, &offset, sizeof offset);
     return code;

@@ -23,16 +23,6 @@ rec_thread_names_release(rec_thread_names *names)
     *names = (rec_thread_names){0};
 }
 
-static pr_code
-read_word(rec_memory *memory, uint64_t address, uint64_t *ret, pr_err *err)
-{
-    uint8_t word[8];
-    pr_code code = rec_memory_read(memory, address, word, sizeof word, err);
-    if (code == PR_OK)
-        *ret = rec_u64(word);
-    return code;
-}
-
 /* sys.modules may hold any object: only a module has a module's dict. */
 static pr_code
 dict_of_module(const rec_layout *l, rec_memory *memory, uint64_t module,
@@ -43,15 +33,16 @@ dict_of_module(const rec_layout *l, rec_memory *memory, uint64_t module,
     char text[sizeof wanted] = "";
     pr_code code = rec_object_type(l, memory, module, &type, &flags, err);
     if (code == PR_OK)
-        code = read_word(memory, type + l->object.type_name, &name, err);
+        code = rec_memory_read_word(memory, type + l->object.type_name, &name,
+                                    err);
     if (code == PR_OK)
         code = rec_memory_read(memory, name, text, sizeof text, err);
     if (code == PR_OK &&
         ((flags & REC_TYPE_HEAP) || memcmp(text, wanted, sizeof wanted) != 0))
         return PR_FAIL(err, PR_NAME, "threading is not a module");
-    return code == PR_OK
-               ? read_word(memory, module + l->object.module_dict, ret, err)
-               : code;
+    return code == PR_OK ? rec_memory_read_word(
+                               memory, module + l->object.module_dict, ret, err)
+                         : code;
 }
 
 /* The items of threading._active. */
@@ -60,7 +51,8 @@ read_active(const rec_layout *l, rec_memory *memory, uint64_t interp,
             rec_item **ret, size_t *ret_n, pr_err *err)
 {
     uint64_t modules, module, dict, active;
-    pr_code code = read_word(memory, interp + l->interp.modules, &modules, err);
+    pr_code code =
+        rec_memory_read_word(memory, interp + l->interp.modules, &modules, err);
     if (code == PR_OK)
         code = rec_dict_get(l, memory, modules, "threading", &module, err);
     if (code == PR_OK)

@@ -188,3 +188,14 @@ rec_memory_read(rec_memory *memory, uint64_t address, void *to, size_t len,
         return rec_memory_fail(memory, EFAULT, address, len, err);
     return PR_OK;
 }
+
+pr_code
+rec_memory_read_word(rec_memory *memory, uint64_t address, uint64_t *ret,
+                     pr_err *err)
+{
+    uint8_t word[8];
+    pr_code code = rec_memory_read(memory, address, word, sizeof word, err);
+    if (code == PR_OK)
+        *ret = rec_u64(word);
+    return code;
+}

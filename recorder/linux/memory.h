@@ -47,6 +47,10 @@ ssize_t rec_memory_readv(rec_memory *memory, const struct iovec *local,
 pr_code rec_memory_read(rec_memory *memory, uint64_t address, void *to,
                         size_t len, pr_err *err);
 
+/* The same of one word of 8 bytes. */
+pr_code rec_memory_read_word(rec_memory *memory, uint64_t address,
+                             uint64_t *ret, pr_err *err);
+
 /* Turn the -errno of rec_memory_readv() into a code and a message. */
 pr_code rec_memory_fail(const rec_memory *memory, int error, uint64_t address,
                         size_t len, pr_err *err);

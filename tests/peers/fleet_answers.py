@@ -119,7 +119,7 @@ def inner_answers(rows, local):
          ("status",), ("n",), ())
 
 
-# Of profiles of a day from WALL on: 2025-10-09 08:53:20 UTC.
+# Profiles of a day from WALL on: 2025-10-09 08:53:20 UTC.
 QUESTIONS = (
     "top 100000 by self", "top 7 by total", "top 20", "top 30 by name",
     "top 1000 by self in m0.py",
