@@ -4,7 +4,7 @@
 #include "converter/arguments.h"
 
 #include <base/duration.h>
-#include <base/options.h>
+#include <base/option.h>
 #include <base/size.h>
 #include <pyrec/version.h>
 

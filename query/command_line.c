@@ -6,7 +6,7 @@
 #include "query/language/values.h"
 #include "query/language/verbs.h"
 
-#include <base/options.h>
+#include <base/option.h>
 #include <base/size.h>
 #include <getopt.h>
 #include <pyrec/error.h>

@@ -4,7 +4,7 @@
 #include "recorder/options.h"
 
 #include <base/duration.h>
-#include <base/options.h>
+#include <base/option.h>
 #include <base/rate.h>
 #include <base/size.h>
 #include <ctype.h>

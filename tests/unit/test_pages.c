@@ -42,7 +42,7 @@ next_random(source *s)
     return pr_mix64(s->state);
 }
 
-/* A text of any length, so that each type and each limit of a type comes. */
+/* A value of any length, so that each type and each limit of a type comes. */
 static int64_t
 random_value(source *s)
 {

@@ -1,9 +1,9 @@
 /*
- * options.h - the options of a program: a row each, and their faults in the
+ * option.h - the options of a program: a row each, and their faults in the
  * same words in every program.
  */
-#ifndef BASE_OPTIONS_H
-#define BASE_OPTIONS_H
+#ifndef BASE_OPTION_H
+#define BASE_OPTION_H
 
 #include <pyrec/error.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /*
- * options.c - the rows as getopt_long() wants them (options.h).
+ * option.c - the rows as getopt_long() wants them (option.h).
  */
-#include <base/options.h>
+#include <base/option.h>
 
 #include <getopt.h>
 #include <string.h>
