@@ -984,7 +984,7 @@ class Decoder:
         self.clock = {}
         lost = sum(self.fill_segment(s) for s in self.segments)
         last = max((s.last for s in self.segments if s.whole), default=0)
-        tell_losses(profile, self.gaps + [(last, last, lost, True)], last)
+        emit_losses(profile, self.gaps + [(last, last, lost, True)], last)
         self.names.fill(profile)
         if self.fault:
             profile.state = type(self.fault).__name__.lower()
@@ -1139,7 +1139,7 @@ class Decoder:
         except Damaged as fault:
             self.note(fault)
         lost = max(header.samples - profile.samples(), 0)
-        tell_losses(profile, [(0, 0, lost, True)], 0)
+        emit_losses(profile, [(0, 0, lost, True)], 0)
 
 
 def first_process(meta, python):
@@ -1155,7 +1155,7 @@ def first_process(meta, python):
                    meta.get(b"host", b""), meta.get(b"process.scope", b""))
 
 
-def tell_losses(profile, gaps, last):
+def emit_losses(profile, gaps, last):
     """7.7: a mark for each gap, and the counter."""
     gaps = [gap for gap in gaps if gap[2] or not gap[3]]
     for begin, end, samples, exact in gaps:

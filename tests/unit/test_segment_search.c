@@ -414,7 +414,7 @@ records_of_any_length_are_read_within_their_bytes(void **state)
         assert_int_equal(pf_names_frame(&names, 0, &frame, NULL), PR_OK);
         assert_int_equal(pf_names_frame(&names, 1, &frame, NULL), PR_OK);
         story_start(&s.sink, &start, NULL);
-        assert_int_equal(pf_symbols_tell(&names.symbols, &s.sink, NULL), PR_OK);
+        assert_int_equal(pf_symbols_emit(&names.symbols, &s.sink, NULL), PR_OK);
         assert_int_equal(pf_decoder_init(&d, &s.sink, &names, true, NULL),
                          PR_OK);
         pf_decoder_begin(&d, UINT32_MAX);
