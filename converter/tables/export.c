@@ -104,7 +104,7 @@ const conv_export_table conv_export_tables[CONV_EXPORT_TABLES] = {
      "profile, event",
      "SELECT p.hash, o.id, o.process_id, o.thread_id, o.kind, o.t0_us,"
      " o.t1_us, o.detail" OF_PROFILE "event AS o",
-     "thread, t1_us, detail"},
+     "thread, detail"},
     {"loss",
      "profile bigint, loss bigint, process integer, thread integer,"
      " reason text, n bigint",

@@ -139,22 +139,29 @@ conv_tables_begin(sqlite3 *database, conv_tables *ret, pr_err *err)
     return rc;
 }
 
-static const conv_pages_table large[] = {[CONV_NODE] = {"node", 10},
-                                         [CONV_RUN] = {"run", 8},
-                                         [CONV_NODE_SELF] = {"node_self", 6}};
+enum { PAGED = CONV_NODE_SELF + 1 }; /* so many can be written as pages */
+
+static const conv_pages_table large[] = {
+    [CONV_NODE] = {"node", 10},
+    [CONV_RUN] = {"run", 8},
+    [CONV_NODE_SELF] = {"node_self", 6},
+    [CONV_FUNCTION_TOTAL] = {"function_total", 10},
+    [CONV_EDGE_TOTAL] = {"edge_total", 7},
+};
 
 pr_code
 conv_tables_use_pages(conv_tables *t, pr_err *err)
 {
-    return conv_pages_new(t->database, large, sizeof large / sizeof *large,
-                          &t->pages, err);
+    return conv_pages_new(t->database, large, PAGED, &t->pages, err);
 }
 
 pr_code
 conv_tables_fill(conv_tables *t, conv_large table, conv_rows_next next,
                  void *context, pr_err *err)
 {
-    return t->pages
+    if (t->taker)
+        return t->taker->take(t->taker->context, table, next, context, err);
+    return t->pages && (int)table < PAGED
                ? conv_pages_add(t->pages, table, next, context, err)
                : conv_rows_insert(t->database, large[table].name,
                                   large[table].columns, next, context, err);

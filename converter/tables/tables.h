@@ -14,12 +14,29 @@
 
 struct sqlite3;
 
-/* The tables with a row for each node or run. */
-typedef enum conv_large { CONV_NODE, CONV_RUN, CONV_NODE_SELF } conv_large;
+/* The tables with a row for each node, run, function or edge of a profile. */
+typedef enum conv_large {
+    CONV_NODE,
+    CONV_RUN,
+    CONV_NODE_SELF,
+    CONV_FUNCTION_TOTAL,
+    CONV_EDGE_TOTAL
+} conv_large;
+
+/* Takes the rows of a large table in place of the database, their columns as
+ * schema.h has them.  The profile, its threads and names are there then. */
+typedef struct conv_tables_taker {
+    pr_code (*take)(void *context, conv_large table, conv_rows_next next,
+                    void *rows, pr_err *err);
+    void *context;
+} conv_tables_taker;
 
 typedef struct conv_tables {
     struct sqlite3 *database;
     conv_pages *pages; /* of the large tables; NULL: they get rows */
+    const conv_tables_taker *taker; /* NULL: the database gets all rows; may be
+                                     * set after conv_tables_begin(), and
+                                     * tree_total has no rows then */
     conv_names names;
     conv_function_sums function_sums;
     /* the greatest ids in use */

@@ -310,7 +310,7 @@ put_functions(const totals *t, pr_err *err)
         if (t->function[i].total.n)
             w.order[w.n++] = (order){t->e->function.at[i], 0, i};
     qsort(w.order, w.n, sizeof *w.order, compare_orders);
-    pr_code rc = conv_rows_insert(t->e->tables->database, "function_total", 10,
+    pr_code rc = conv_tables_fill(t->e->tables, CONV_FUNCTION_TOTAL,
                                   next_function, &w, err);
     for (size_t i = 0; i < w.n && rc == PR_OK; i++)
         rc = conv_function_sums_add(&t->e->tables->function_sums, w.order[i].a,
@@ -335,8 +335,8 @@ put_edges(const totals *t, pr_err *err)
                 (order){t->e->function.at[keys[i].callee], caller, i};
     }
     qsort(w.order, w.n, sizeof *w.order, compare_orders);
-    pr_code rc = conv_rows_insert(t->e->tables->database, "edge_total", 7,
-                                  next_edge, &w, err);
+    pr_code rc =
+        conv_tables_fill(t->e->tables, CONV_EDGE_TOTAL, next_edge, &w, err);
     free(w.order);
     return rc;
 }
@@ -370,7 +370,8 @@ conv_entry_put_totals(conv_entry *e, const conv_entry_totals *t, pr_err *err)
         rc = put_functions(t, err);
     if (rc == PR_OK)
         rc = put_edges(t, err);
-    return rc == PR_OK ? conv_tree_put(e, &t->tree, err) : rc;
+    return rc == PR_OK && !e->tables->taker ? conv_tree_put(e, &t->tree, err)
+                                            : rc;
 }
 
 void

@@ -4,7 +4,9 @@
 #include "converter/target/row_binary.h"
 
 #include "converter/tables/export.h"
+#include "converter/tables/row.h"
 
+#include <endian.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -67,10 +69,8 @@ conv_row_put_type(pr_buffer *sql, const conv_row_column *column)
 void
 conv_row_put_number(pr_buffer *rows, uint64_t value, size_t bytes)
 {
-    char little[8];
-    for (size_t i = 0; i < bytes; i++)
-        little[i] = (char)(value >> 8 * i);
-    pr_buffer_append(rows, little, bytes);
+    const uint64_t little = htole64(value);
+    pr_buffer_append(rows, (const char *)&little, bytes);
 }
 
 void
@@ -79,6 +79,16 @@ conv_row_put_length(pr_buffer *rows, uint64_t length)
     for (; length >= 0x80; length >>= 7)
         pr_buffer_char(rows, (char)(length | 0x80));
     pr_buffer_char(rows, (char)length);
+}
+
+void
+conv_row_put_column(pr_buffer *rows, const conv_row_column *column,
+                    int64_t value)
+{
+    if (column->may_be_null)
+        pr_buffer_char(rows, value == CONV_NULL);
+    if (value != CONV_NULL)
+        conv_row_put_number(rows, (uint64_t)value, column->bytes);
 }
 
 void

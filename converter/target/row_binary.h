@@ -29,6 +29,9 @@ size_t conv_row_columns(const char *columns, const char *nullable,
 void conv_row_put_type(pr_buffer *sql, const conv_row_column *column);
 
 void conv_row_put_number(pr_buffer *rows, uint64_t value, size_t bytes);
+/* A number of that column, or CONV_NULL. */
+void conv_row_put_column(pr_buffer *rows, const conv_row_column *column,
+                         int64_t value);
 void conv_row_put_length(pr_buffer *rows, uint64_t length);
 /* The value of that column of a row of SQLite. */
 void conv_row_put_value(pr_buffer *rows, const conv_row_column *column,

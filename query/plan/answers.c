@@ -233,8 +233,11 @@ q_answer_edges(q_database *database, const q_query *query, const char *table,
 {
     bool callers = query->verb == Q_CALLERS;
     const char *amounts = order_of(database, query);
-    const char *names = callers ? "caller.qualname, function.qualname, a, b"
-                                : "function.qualname, caller.qualname, b, a";
+    const char *names = callers
+                            ? "caller.qualname, function.qualname, file.path,"
+                              " caller.first_line, function.first_line, a, b"
+                            : "function.qualname, caller.qualname, file.path,"
+                              " function.first_line, caller.first_line, b, a";
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     sqlite3_str_appendall(sql, "SELECT ");
     begin_rows(query, amounts, names, sql);

@@ -169,6 +169,28 @@ join_loads(const q_remote_question *question, pr_buffer *sql)
     pr_buffer_puts(sql, ") USING load");
 }
 
+/* " WHERE load IN (...)" */
+static void
+where_loads(const q_remote_question *question, pr_buffer *sql)
+{
+    pr_buffer_puts(sql, " WHERE load IN (SELECT load FROM (");
+    put_loads(question, sql);
+    pr_buffer_puts(sql, "))");
+}
+
+/* " WHERE ..." of rows of these profiles.  Without parts a set of loads is
+ * enough, which costs the server half of a join. */
+static void
+choose_loads(const q_remote_question *question, pr_buffer *sql)
+{
+    if (question->query->split == Q_PER_LABEL) {
+        join_loads(question, sql);
+        pr_buffer_puts(sql, " WHERE 1");
+        return;
+    }
+    where_loads(question, sql);
+}
+
 static const char *
 part_of(const q_remote_question *question)
 {
@@ -249,7 +271,7 @@ put_parts(const q_remote_question *question, pr_buffer *sql)
                          "SELECT %s AS part, sum(samples), sum(weight_us),"
                          " sum(ran_n), sum(ran_us) FROM profile",
                          part_of(question));
-        join_loads(question, sql);
+        choose_loads(question, sql);
         pr_buffer_puts(sql, " GROUP BY part");
         return;
     }
@@ -274,15 +296,6 @@ join_stacks(const q_remote_question *question, pr_buffer *sql)
     pr_buffer_puts(sql, ") GROUP BY load, node) USING load, node");
 }
 
-/* " WHERE load IN (...)" */
-static void
-where_loads(const q_remote_question *question, pr_buffer *sql)
-{
-    pr_buffer_puts(sql, " WHERE load IN (SELECT load FROM (");
-    put_loads(question, sql);
-    pr_buffer_puts(sql, "))");
-}
-
 #define STACK_AMOUNTS(ends)                                           \
     "sum(if(" ends ", n, 0)), sum(if(" ends ", us, 0)), sum(if(" ends \
     ", ran_n, 0)), sum(if(" ends ", ran_us, 0)), sum(n), sum(us),"    \
@@ -299,7 +312,7 @@ put_sums(const q_remote_question *question, pr_buffer *sql)
         pr_buffer_printf(
             sql, "SELECT %s AS part, function, " TOTALS " FROM function_total",
             part_of(question));
-        join_loads(question, sql);
+        choose_loads(question, sql);
         pr_buffer_puts(sql, " GROUP BY part, function");
         return;
     }
@@ -339,8 +352,8 @@ put_edges(const q_remote_question *question, pr_buffer *sql)
         pr_buffer_puts(sql, "SELECT '' AS part, caller, callee, sum(self_n),"
                             " sum(self_us), 0, 0, sum(total_n), sum(total_us),"
                             " 0, 0 FROM edge_total");
-        join_loads(question, sql);
-        pr_buffer_printf(sql, " WHERE %s", side);
+        choose_loads(question, sql);
+        pr_buffer_printf(sql, " AND %s", side);
         put_functions_of(question, sql);
         pr_buffer_puts(sql, " GROUP BY caller, callee");
         return;

@@ -3,13 +3,13 @@
 Debian 12 has the packages; they are unpacked below the build folder, with the
 libraries that they were linked with, whatever the machine's distribution is."""
 
+import http.client
 import os
+import platform
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
+from urllib.parse import unquote  # noqa: F401
 
 BUILD = os.environ["BIN"]
 ROOT = os.path.join(BUILD, "clickhouse", "root")
@@ -58,8 +58,18 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def schema():
+    """The statements of spec/clickhouse.sql."""
+    with open(os.path.join(os.environ["SRC"], "spec/clickhouse.sql"),
+              encoding="utf-8") as file:
+        lines = [line for line in file if not line.startswith("--")]
+    return [text.strip() for text in "".join(lines).split(";") if text.strip()]
+
+
 def unpack():
     """None, or why there is no server on this machine."""
+    if platform.machine() != "x86_64":
+        return "clickhouse-server of Debian 12 is here only for x86_64"
     program = os.path.join(ROOT, "usr/sbin/clickhouse-server")
     if os.path.exists(program):
         return None
@@ -114,17 +124,26 @@ class Server:
         self.process.kill()
         self.process.wait()
 
+    def post(self, path, body, authorization=None):
+        """The status and the content of an answer."""
+        headers = {"Authorization": authorization} if authorization else {}
+        connection = http.client.HTTPConnection("127.0.0.1", self.http,
+                                                timeout=300)
+        try:
+            connection.request("POST", path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
     def ask(self, sql, database="default"):
         """The rows of a statement; OSError with the server's words."""
-        request = urllib.request.Request(
-            "http://127.0.0.1:%d/?database=%s" % (self.http, database),
+        status, answer = self.post(
+            "/?distributed_product_mode=local&database=" + database,
             sql.encode())
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        try:
-            with opener.open(request, timeout=120) as answer:
-                text = answer.read().decode("utf-8", "surrogateescape")
-        except urllib.error.HTTPError as error:
-            raise OSError(error.read().decode("utf-8", "replace")) from error
+        text = answer.decode("utf-8", "surrogateescape")
+        if status != 200:
+            raise OSError(text)
         return [line.split("\t") for line in text.splitlines()]
 
     def address(self, database):

@@ -24,7 +24,7 @@ peers='nodejs:node npm:npm chromium:chromium firefox-esr:firefox-esr xz-utils:xz
        libxml2-utils:xmllint uwsgi-core:uwsgi-core
        uwsgi-plugin-python3:/usr/lib/uwsgi/plugins/python3_plugin.so
        gunicorn:gunicorn python3-gevent:/usr/lib/python3/dist-packages/gevent
-       postgresql:/usr/lib/postgresql celery:celery uvicorn:uvicorn apache2-bin:apache2
+       openssl:openssl postgresql:/usr/lib/postgresql celery:celery uvicorn:uvicorn apache2-bin:apache2
        libapache2-mod-wsgi-py3:/usr/lib/apache2/modules/mod_wsgi.so
        python3-numpy:/usr/lib/python3/dist-packages/numpy
        python3-scipy:/usr/lib/python3/dist-packages/scipy'
