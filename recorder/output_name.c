@@ -37,12 +37,27 @@ argument(const char *text, size_t n, size_t i)
     return p < end && *p ? p : NULL;
 }
 
-/* The script or module that an interpreter runs, or NULL. */
+/* Which argument is the program: the one that a loader runs, if argument 0 is
+ * a loader (ld.so(8): its options but one have a value). */
+static size_t
+program_of(const char *text, size_t n)
+{
+    const char *word = argument(text, n, 0);
+    if (!word || strncmp(base_of(word), "ld-", 3) != 0)
+        return 0;
+    size_t i = 1;
+    while ((word = argument(text, n, i)) && word[0] == '-')
+        i += strcmp(word, "--inhibit-cache") == 0 ? 1 : 2;
+    return word ? i : 0;
+}
+
+/* The script or module that an interpreter runs, or NULL; its own arguments
+ * begin with the i-th. */
 static const char *
-script_of(const char *text, size_t n)
+script_of(const char *text, size_t n, size_t i)
 {
     const char *word;
-    for (size_t i = 1; (word = argument(text, n, i)); i++) {
+    for (; (word = argument(text, n, i)); i++) {
         if (strcmp(word, "-m") == 0)
             return argument(text, n, i + 1);
         if (strcmp(word, "-W") == 0 || strcmp(word, "-X") == 0)
@@ -77,9 +92,10 @@ rec_output_name_of(pid_t pid, char to[REC_NAME_MOST + 1])
     char text[COMMAND_BYTES] = "";
     size_t n = 0;
     rec_procfs_of(pid, "cmdline", text, sizeof text, &n);
-    const char *program = argument(text, n, 0), *name = NULL;
+    size_t i = program_of(text, n);
+    const char *program = argument(text, n, i), *name = NULL;
     if (program && strncmp(base_of(program), "python", 6) == 0)
-        name = script_of(text, n);
+        name = script_of(text, n, i + 1);
     if (!name)
         name = program;
     plain_name(name ? base_of(name) : "", to);

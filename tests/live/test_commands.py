@@ -217,12 +217,12 @@ def a_master_that_is_not_a_python_has_its_pythons_recorded():
     expect("drive" in functions(made), "functions %s", functions(made))
 
 
-@live.once
-def without_a_name_the_file_is_named_after_the_program():
+@live.each_python
+def without_a_name_the_file_is_named_after_the_program(python):
     with open("busy.py", "w") as file:
         file.write(BUSY)
-    done = live.succeed(live.PYREC, "--no-command-line", "--",
-                        live.ANY_PYTHON, "busy.py", 0)
+    done = live.succeed(live.PYREC, "--no-command-line", "--", python,
+                        "busy.py", 0)
     (made,) = [name for name in os.listdir(".") if name.endswith(".bin")]
     expect(re.fullmatch(r"pyrec-busy-\d+-\d{8}-\d{6}\.bin", made), "%s", made)
     expect("pyquery %s " % made in done.stderr, "%s", done.stderr)
@@ -233,16 +233,16 @@ def without_a_name_the_file_is_named_after_the_program():
            database.meta("recorder.options") is None, "a command line is kept")
 
 
-@live.once
-def without_a_name_the_file_is_named_after_what_a_wrapper_executes():
+@live.each_python
+def without_a_name_the_file_is_named_after_what_a_wrapper_executes(python):
     with open("busy.py", "w") as file:
         file.write(BUSY)
     with open("python3", "w") as file:
         file.write("#!/bin/sh\n%s -c pass\nexec %s \"$@\"\n"
-                   % (live.ANY_PYTHON, live.ANY_PYTHON))
+                   % (python, python))
     os.chmod("python3", 0o755)
     live.succeed(live.PYREC, "--", "./python3", "busy.py", 0)
-    live.succeed(live.PYREC, "-q", "--", "env", live.ANY_PYTHON, "busy.py", 0)
+    live.succeed(live.PYREC, "-q", "--", "env", python, "busy.py", 0)
     made = [name for name in os.listdir(".") if name.endswith(".bin")]
     expect(len(made) == 2 and
            all(re.match(r"pyrec-busy-\d+-\d{8}-", name) for name in made),
