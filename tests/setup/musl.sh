@@ -13,14 +13,15 @@ python=$root/bin/python$version
 [ ! -e "$root/complete" ] || exit 0
 rm -rf "$root"
 mkdir -p "$root/source"
-# musl-gcc names the machine's C library, which configure holds for an error.
+# musl-gcc names the machine's C library, which configure holds for an error;
+# pkg-config would name the machine's libraries, which are not musl's.
 cat >"$root/source/cc" <<'CC'
 #!/bin/sh
 [ "$1" = --print-multiarch ] || exec musl-gcc "$@"
 CC
 chmod +x "$root/source/cc"
 sh "$here/build-python.sh" "$version" "$suite" "$root/source" "$root" \
-    "CC=$root/source/cc" CFLAGS=-O1 >"$root.log" 2>&1 || {
+    "CC=$root/source/cc" CFLAGS=-O1 PKG_CONFIG=/bin/false >"$root.log" 2>&1 || {
     tail -n 5 "$root.log"
     exit 1
 }
