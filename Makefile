@@ -205,7 +205,7 @@ RUN     = $(PYTHON3) tests/run --build $(B)
 ASAN   = SAN=address,undefined B=$(B)/address-undefined
 # the tests of the code that runs in more than one thread
 TSAN   = SAN=thread B=$(B)/thread $(addprefix $(B)/thread/tests/test_, \
-         queue reader)
+         queue reader handoff outfile)
 
 # The last line of a run of tests is their count.  make prints one line more
 # after a recipe that fails, but not under -q, where a target that is not up to

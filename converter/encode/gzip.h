@@ -1,34 +1,40 @@
 /*
- * gzip.h - a stream of bytes, compressed on several processors.
+ * gzip.h - blocks of one gzip member (RFC 1952), each compressed apart.
  *
- * One gzip member (RFC 1952).  Blocks are compressed apart, each with the end
- * of the one before as its dictionary, as pigz does it; every reader of gzip
- * reads the result.
+ * A block has the end of the one before as its dictionary, as pigz does it, so
+ * several threads compress one member; every reader of gzip reads the result.
  */
 #ifndef CONVERTER_ENCODE_GZIP_H
 #define CONVERTER_ENCODE_GZIP_H
 
-#include <pyrec/error.h>
+#include <base/buffer.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { CONV_GZIP_WINDOW = 32 * 1024, CONV_GZIP_HEAD = 10, CONV_GZIP_TAIL = 8 };
+
+/* The compressor of one thread. */
 typedef struct conv_gzip conv_gzip;
 
-/* Takes compressed bytes, in the thread that writes to the stream. */
-typedef void (*conv_gzip_put)(void *context, const void *bytes, size_t len);
+conv_gzip *conv_gzip_new(void);       /* NULL: out of memory */
+void conv_gzip_free(conv_gzip *gzip); /* takes NULL */
 
-/* jobs: threads that compress besides the caller's; 0: the caller's alone.
- * PR_NOMEM. */
-pr_code conv_gzip_new(int jobs, conv_gzip_put put, void *context,
-                      conv_gzip **ret, pr_err *err);
+/* `*out` becomes the n bytes compressed, of which the n_window bytes in front
+ * of them, at most CONV_GZIP_WINDOW, are the dictionary.  last: they end the
+ * member.  False: out of memory. */
+bool conv_gzip_block(conv_gzip *gzip, const char *bytes, size_t n,
+                     size_t n_window, bool last, pr_buffer *out);
 
-void conv_gzip_write(conv_gzip *gzip, const void *bytes, size_t len);
+/* What the end of a member says of its content. */
+typedef struct conv_gzip_sum {
+    unsigned long crc;
+    uint64_t n;
+} conv_gzip_sum;
 
-/* Put the rest and free the stream.  False: zlib had no memory, and the output
- * is not whole. */
-bool conv_gzip_finish(conv_gzip *gzip);
+conv_gzip_sum conv_gzip_sum_of(const char *bytes, size_t n);
+void conv_gzip_sum_append(conv_gzip_sum *sum, const conv_gzip_sum *next);
 
-/* Free it without an output; takes NULL. */
-void conv_gzip_abort(conv_gzip *gzip);
+extern const char conv_gzip_head[CONV_GZIP_HEAD];
+void conv_gzip_tail(const conv_gzip_sum *sum, char ret[CONV_GZIP_TAIL]);
 
 #endif

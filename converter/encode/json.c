@@ -4,6 +4,7 @@
 #include "converter/encode/json.h"
 
 #include <base/buffer.h>
+#include <base/decimal.h>
 #include <base/quote.h>
 #include <string.h>
 
@@ -67,49 +68,35 @@ conv_json_literal(conv_json *json, const char *string)
     conv_json_string(json, string, strlen(string));
 }
 
-enum { DIGITS = 24 };
-
-/* The digits and what follows them end at `end`; returns their beginning. */
+/* Room for a comma, which is put, and a number with a point. */
 static char *
-put_digits(char *end, uint64_t value)
+begin_number(conv_json *json)
 {
-    do {
-        *--end = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    return end;
-}
-
-/* A number ends at `end`; there is room for a comma before `at`. */
-static void
-put_number(conv_json *json, char *at, const char *end)
-{
+    char *p = conv_out_reserve(json->out, PR_DIGITS + 6);
     if (json->needs_comma)
-        *--at = ',';
+        *p++ = ',';
     json->needs_comma = true;
-    conv_out_write(json->out, at, (size_t)(end - at));
+    return p;
 }
 
 void
 conv_json_u64(conv_json *json, uint64_t value)
 {
-    char text[DIGITS], *end = text + DIGITS;
-    put_number(json, put_digits(end, value), end);
+    char *p = begin_number(json);
+    conv_out_advance(json->out, pr_put_digits(p, value));
 }
 
 void
 conv_json_ms(conv_json *json, uint64_t us)
 {
-    char text[DIGITS + 4], *end = text + sizeof text, *at = end;
-    uint64_t rest = us % 1000;
+    char *p = pr_put_digits(begin_number(json), us / 1000);
+    unsigned rest = (unsigned)(us % 1000);
     if (rest) {
-        for (int i = 0; i < 3; i++, rest /= 10)
-            *--at = (char)('0' + rest % 10);
-        *--at = '.';
-        while (end[-1] == '0')
-            end--;
+        *p++ = '.';
+        for (unsigned part = 100; rest; rest %= part, part /= 10)
+            *p++ = (char)('0' + rest / part);
     }
-    put_number(json, put_digits(at, us / 1000), end);
+    conv_out_advance(json->out, p);
 }
 
 void

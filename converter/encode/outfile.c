@@ -1,9 +1,9 @@
 /*
- * outfile.c - no name or a temporary one, buffer, rename.
+ * outfile.c - no name or a temporary one, blocks, rename.
  */
 #include "converter/encode/outfile.h"
 
-#include "converter/encode/gzip.h"
+#include "converter/encode/block_writer.h"
 
 #include <base/create.h>
 #include <errno.h>
@@ -16,21 +16,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER = 256 * 1024 };
-
 struct conv_outfile {
-    char *path;      /* final name; of a stream, for messages only */
-    char *temporary; /* NULL: a stream, or a file without a name */
-    int fd;          /* -1: written by path */
+    conv_out_room room; /* the rest of the present block */
+    char *path;         /* final name; of a stream, for messages only */
+    char *temporary;    /* NULL: a stream, or a file without a name */
+    int fd;             /* -1: written by path */
     bool is_stream;
     conv_unfinished unfinished;
     bool force;
     mode_t mode;
-    int failed;              /* errno of the first write that failed */
-    uint64_t limit, written; /* limit 0: none */
-    conv_gzip *gzip;         /* NULL: not compressed */
-    size_t n;
-    char buffer[BUFFER];
+    int failed;                /* an errno, besides those of the blocks */
+    uint64_t limit, written;   /* limit 0: none */
+    conv_block_writer *blocks; /* NULL: written by path */
 };
 
 /* Exists and is a regular file, exists and is not, or neither. */
@@ -156,6 +153,23 @@ open_file(conv_outfile *out, bool whole, pr_err *err)
     return PR_OK;
 }
 
+static void
+begin_block(conv_outfile *out)
+{
+    out->room.at = conv_block_writer_room(out->blocks);
+    out->room.end = out->room.at + CONV_BLOCK;
+}
+
+static pr_code
+open_blocks(conv_outfile *out, pr_err *err)
+{
+    out->blocks = conv_block_writer_new(out->fd);
+    if (!out->blocks)
+        return pr_no_memory(err);
+    begin_block(out);
+    return PR_OK;
+}
+
 pr_code
 conv_out_open(const char *path, bool force, bool whole, unsigned mode,
               const conv_unfinished *unfinished, conv_outfile **ret,
@@ -186,6 +200,8 @@ conv_out_open(const char *path, bool force, bool whole, unsigned mode,
         out->unfinished = *unfinished;
     pr_code rc =
         out->is_stream ? open_stream(out, err) : open_file(out, whole, err);
+    if (rc == PR_OK && !whole)
+        rc = open_blocks(out, err);
     if (rc != PR_OK) {
         conv_out_abort(out);
         return rc;
@@ -200,24 +216,16 @@ conv_out_path(const conv_outfile *out)
     return out->temporary;
 }
 
-static void
-write_all(conv_outfile *out, const char *bytes, size_t len)
+void
+conv_out_use_threads(conv_outfile *out, int jobs)
 {
-    if (!out->failed)
-        out->failed = pr_write_whole(out->fd, bytes, len);
+    conv_block_writer_use(out->blocks, jobs);
 }
 
-/* Bytes of a compressed output. */
-static void
-put_compressed(void *context, const void *bytes, size_t len)
+void
+conv_out_compress(conv_outfile *out)
 {
-    write_all((conv_outfile *)context, bytes, len);
-}
-
-pr_code
-conv_out_compress(conv_outfile *out, int jobs, pr_err *err)
-{
-    return conv_gzip_new(jobs, put_compressed, out, &out->gzip, err);
+    conv_block_writer_compress(out->blocks);
 }
 
 void
@@ -232,34 +240,40 @@ is_beyond(const conv_outfile *out)
     return out->limit && out->written > out->limit;
 }
 
-static void
-put_bytes(conv_outfile *out, const char *bytes, size_t len)
+/* The bytes of the present block; none if they may not be written. */
+static size_t
+count_block(conv_outfile *out)
 {
-    out->written += len;
+    size_t n = (size_t)(out->room.at - conv_block_writer_room(out->blocks));
+    out->written += n;
     if (is_beyond(out) && !out->failed)
         out->failed = EFBIG;
-    if (out->failed)
-        return;
-    if (out->gzip)
-        conv_gzip_write(out->gzip, bytes, len);
-    else
-        write_all(out, bytes, len);
+    return out->failed ? 0 : n;
 }
 
 void
-conv_out_write(conv_outfile *out, const void *bytes, size_t len)
+conv_out_end_block(conv_outfile *out)
 {
-    if (len > BUFFER - out->n) {
-        put_bytes(out, out->buffer, out->n);
-        out->n = 0;
-        if (len > BUFFER / 2) {
-            put_bytes(out, bytes, len);
+    size_t n = count_block(out);
+    if (n)
+        conv_block_writer_put(out->blocks, n);
+    begin_block(out);
+}
+
+void
+conv_out_write_on(conv_outfile *out, const char *bytes, size_t len)
+{
+    for (;;) {
+        size_t room = (size_t)(out->room.end - out->room.at);
+        size_t n = len < room ? len : room;
+        memcpy(out->room.at, bytes, n);
+        out->room.at += n;
+        if (n == len)
             return;
-        }
+        bytes += n;
+        len -= n;
+        conv_out_end_block(out);
     }
-    if (len)
-        memcpy(out->buffer + out->n, bytes, len);
-    out->n += len;
 }
 
 void
@@ -271,7 +285,7 @@ conv_out_puts(conv_outfile *out, const char *string)
 bool
 conv_out_good(const conv_outfile *out)
 {
-    return out->failed == 0;
+    return !out->failed && !conv_block_writer_failed(out->blocks);
 }
 
 /* Without force the name is taken only if it is free, in one step.  0 or an
@@ -323,10 +337,10 @@ fail_to_write(const conv_outfile *out, pr_err *err)
 static pr_code
 close_file(conv_outfile *out, pr_err *err)
 {
-    put_bytes(out, out->buffer, out->n);
-    if (out->gzip && !conv_gzip_finish(out->gzip) && !out->failed)
-        out->failed = ENOMEM;
-    out->gzip = NULL;
+    size_t n = count_block(out);
+    int unwritten = conv_block_writer_finish(out->blocks, n);
+    if (!out->failed)
+        out->failed = unwritten;
     int sys = !out->failed && !out->is_stream && !out->temporary
                   ? take_temporary(out)
                   : 0;
@@ -359,7 +373,7 @@ conv_out_abort(conv_outfile *out)
 {
     if (!out)
         return;
-    conv_gzip_abort(out->gzip);
+    conv_block_writer_free(out->blocks);
     if (out->fd >= 0)
         close(out->fd);
     if (out->temporary)

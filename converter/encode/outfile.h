@@ -13,8 +13,18 @@
 #include <pyrec/error.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 typedef struct conv_outfile conv_outfile;
+
+/* Where the next bytes go: the first member of an output, so that small writes
+ * need no call. */
+typedef struct conv_out_room {
+    char *at, *end;
+} conv_out_room;
+
+/* The most that conv_out_reserve() takes. */
+enum { CONV_OUT_RESERVE = 4096 };
 
 /* `path` "-" is stdout.  whole: the output is made by path, not by
  * conv_out_write(), so it must be a regular file (PR_USAGE if not).
@@ -25,9 +35,13 @@ pr_code conv_out_open(const char *path, bool force, bool whole, unsigned mode,
                       const conv_unfinished *unfinished, conv_outfile **ret,
                       pr_err *err);
 
-/* From here on the output is one gzip member, compressed by `jobs` threads
- * besides the caller's.  Before the first write. */
-pr_code conv_out_compress(conv_outfile *out, int jobs, pr_err *err);
+/* The output is written by a thread besides the caller's, or compressed and
+ * written by up to `jobs`; 0, as it is at first: by the caller's.  Before the
+ * first write. */
+void conv_out_use_threads(conv_outfile *out, int jobs);
+
+/* The output is one gzip member.  Before the first write. */
+void conv_out_compress(conv_outfile *out);
 
 /* From here on no more than `bytes` are written, before compression: commit
  * fails with PR_LIMIT.  0: no limit. */
@@ -37,8 +51,15 @@ void conv_out_limit(conv_outfile *out, uint64_t bytes);
 const char *conv_out_path(const conv_outfile *out);
 
 /* Buffered.  The first failure sticks, and commit returns it. */
-void conv_out_write(conv_outfile *out, const void *bytes, size_t len);
+static inline void conv_out_write(conv_outfile *out, const void *bytes,
+                                  size_t len);
 void conv_out_puts(conv_outfile *out, const char *string);
+
+/* Room for n bytes that the caller writes itself; conv_out_advance() says
+ * where they end. */
+static inline char *conv_out_reserve(conv_outfile *out, size_t n);
+static inline void conv_out_advance(conv_outfile *out, char *end);
+
 /* False once a write has failed: a long output can stop early. */
 bool conv_out_good(const conv_outfile *out);
 
@@ -46,5 +67,43 @@ bool conv_out_good(const conv_outfile *out);
  * another process made the file meanwhile and force was not given. */
 pr_code conv_out_commit(conv_outfile *out, pr_err *err);
 void conv_out_abort(conv_outfile *out); /* takes NULL */
+
+/* ---- small writes ---- */
+
+void conv_out_write_on(conv_outfile *out, const char *bytes, size_t len);
+void conv_out_end_block(conv_outfile *out);
+
+static inline conv_out_room *
+conv_out_room_of(conv_outfile *out)
+{
+    return (conv_out_room *)out;
+}
+
+static inline void
+conv_out_write(conv_outfile *out, const void *bytes, size_t len)
+{
+    conv_out_room *room = conv_out_room_of(out);
+    if (len > (size_t)(room->end - room->at)) {
+        conv_out_write_on(out, bytes, len);
+    } else if (len) {
+        memcpy(room->at, bytes, len);
+        room->at += len;
+    }
+}
+
+static inline char *
+conv_out_reserve(conv_outfile *out, size_t n)
+{
+    conv_out_room *room = conv_out_room_of(out);
+    if (n > (size_t)(room->end - room->at))
+        conv_out_end_block(out);
+    return room->at;
+}
+
+static inline void
+conv_out_advance(conv_outfile *out, char *end)
+{
+    conv_out_room_of(out)->at = end;
+}
 
 #endif

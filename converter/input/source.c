@@ -3,6 +3,7 @@
  */
 #include "converter/input/source.h"
 
+#include "converter/input/handoff.h"
 #include "converter/input/merge.h"
 #include "converter/input/recording.h"
 #include <string.h>
@@ -389,16 +390,17 @@ conv_sources_feed(conv_sources *sources, const conv_opts *opts, pr_sink *sink,
     conv_merge *merge = NULL;
     uint64_t samples = 0;
     pr_err seen = PR_ERR_INIT;
-    if (sources->n > 1) {
-        pr_code rc = conv_merge_new(sink, sources->n_processes > 1,
-                                    one_namespace, &merge, err);
-        if (rc != PR_OK) {
-            sink->ops->abort(sink);
-            return rc;
-        }
-        sink = conv_merge_sink(merge);
+    pr_code rc = opts->jobs > 1 ? conv_handoff_new(sink, &sink, err) : PR_OK;
+    if (rc == PR_OK && sources->n > 1)
+        rc = conv_merge_new(sink, sources->n_processes > 1, one_namespace,
+                            &merge, err);
+    if (rc != PR_OK) {
+        sink->ops->abort(sink);
+        return rc;
     }
-    pr_code rc = feed_all(sources, opts, merge, sink, &samples, &seen);
+    if (merge)
+        sink = conv_merge_sink(merge);
+    rc = feed_all(sources, opts, merge, sink, &samples, &seen);
     if (partial(rc)) {
         pr_err finish = PR_ERR_INIT;
         pr_code ended = sink->ops->finish(sink, &finish);

@@ -499,12 +499,10 @@ open_output(const conv_paths *paths, const conv_target *target,
         return rc;
     conv_out_limit(job->out,
                    opts->output_max ? opts->output_max : default_limit(paths));
-    if (!target->is_gzip && !is_gzip_name(output))
-        return PR_OK;
-    rc = conv_out_compress(job->out, opts->jobs - 1, err);
-    if (rc != PR_OK)
-        conv_out_abort(job->out);
-    return rc;
+    conv_out_use_threads(job->out, opts->jobs > 1 ? opts->jobs : 0);
+    if (target->is_gzip || is_gzip_name(output))
+        conv_out_compress(job->out);
+    return PR_OK;
 }
 
 static pr_code

@@ -317,6 +317,14 @@ place_node(conv_model *model, uint32_t id)
     model->slot[i] = id;
 }
 
+/* A node that was made directly after its parent: it is found there and has no
+ * slot.  Most nodes are, because a new stack makes several in a row. */
+static bool
+follows_parent(const conv_model *model, uint32_t id)
+{
+    return model->nodes[id].parent + 1 == id;
+}
+
 /* At most 7 of 8 slots are taken.  This is not a pr_table because its 12 bytes
  * a slot would take more than the nodes, and because a key of 8 bytes is
  * compared as fast as a tag. */
@@ -336,7 +344,8 @@ grow_slots(conv_model *model, pr_err *err)
     model->slot = slot;
     model->n_slots = n;
     for (uint32_t id = 1; id < model->n_nodes; id++)
-        place_node(model, id);
+        if (!follows_parent(model, id))
+            place_node(model, id);
     return PR_OK;
 }
 
@@ -347,29 +356,46 @@ add_node(conv_model *model, conv_node key, uint32_t *ret, pr_err *err)
         return PR_FAIL(err, PR_LIMIT, "too many different stacks");
     pr_code rc = grow(model, &model->nodes, &model->cap_nodes,
                       model->n_nodes + 1, sizeof *model->nodes, err);
-    if (rc == PR_OK && model->n_nodes / 7 >= model->n_slots / 8)
+    bool placed = key.parent + 1 != model->n_nodes;
+    if (rc == PR_OK && placed && model->n_placed / 7 >= model->n_slots / 8)
         rc = grow_slots(model, err);
     if (rc != PR_OK)
         return rc;
     *ret = (uint32_t)model->n_nodes;
     model->nodes[model->n_nodes++] = key;
-    place_node(model, *ret);
+    if (placed) {
+        place_node(model, *ret);
+        model->n_placed++;
+    }
     return PR_OK;
 }
 
+static bool
+is_node(const conv_model *model, uint32_t id, conv_node key)
+{
+    const conv_node *node = &model->nodes[id];
+    return node->parent == key.parent && node->frame == key.frame;
+}
+
+/* The latest node has no child: a parent's id is less than its children's. */
 static pr_code
 child_of(conv_model *model, uint32_t parent, uint32_t frame, uint32_t *ret,
          pr_err *err)
 {
     const conv_node key = {parent, frame};
+    uint32_t after = parent + 1;
+    if (after == model->n_nodes)
+        return add_node(model, key, ret, err);
+    if (is_node(model, after, key)) {
+        *ret = after;
+        return PR_OK;
+    }
     size_t mask = model->n_slots - 1;
-    for (size_t i = slot_of(model, key); model->slot[i]; i = (i + 1) & mask) {
-        const conv_node *node = &model->nodes[model->slot[i]];
-        if (node->parent == parent && node->frame == frame) {
+    for (size_t i = slot_of(model, key); model->slot[i]; i = (i + 1) & mask)
+        if (is_node(model, model->slot[i], key)) {
             *ret = model->slot[i];
             return PR_OK;
         }
-    }
     return add_node(model, key, ret, err);
 }
 

@@ -3,7 +3,8 @@
  *
  * The model is a sink.  It interns names by content, keeps every distinct
  * stack as a node of an append-only tree, and for each thread a compact log of
- * its runs; per node it needs 8 bytes and a slot of 4.6 to 9.2 bytes.
+ * its runs; per node it needs 8 bytes, and a slot of 4.6 to 9.2 bytes unless it
+ * was made directly after its parent.
  *
  * Invariants
  *  M1 ids of strings, functions, frames, nodes and threads are given in order
@@ -128,9 +129,10 @@ typedef struct conv_model {
                     * within it; empty unless asked for */
     conv_node *nodes;
     size_t n_nodes, cap_nodes;
-    uint32_t *slot; /* hash of (parent, frame) to node, 0 free; NULL once the
+    uint32_t *slot;  /* hash of (parent, frame) to node, 0 free; NULL once the
                      * sink has ended */
-    size_t n_slots; /* a power of two */
+    size_t n_slots;  /* a power of two */
+    size_t n_placed; /* nodes that have a slot */
     conv_process *processes; /* at least one */
     size_t n_processes, cap_processes;
     conv_thread *threads;

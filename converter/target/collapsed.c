@@ -19,6 +19,7 @@
 
 #include <base/array.h>
 #include <base/buffer.h>
+#include <base/keyed_sort.h>
 #include <base/quote.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ typedef struct counts {
 typedef struct entry {
     counts count;
     uint32_t group; /* in order of their text */
-    uint32_t rank, line;
+    uint32_t line;
 } entry;
 
 typedef struct collapse {
@@ -53,7 +54,9 @@ typedef struct collapse {
     group *groups;      /* [n_threads], sorted */
     counts *count;      /* [line or node] within one group */
     pr_list touched;    /* whose count is not 0 */
-    entry *entries;
+    pr_keyed *keyed;    /* scratch: places of a sort */
+    size_t cap_keyed;
+    entry *entries; /* in order of group and line */
     size_t n_entries, cap_entries;
 } collapse;
 
@@ -312,17 +315,34 @@ count_thread(collapse *c, const conv_thread *thread, pr_err *err)
     return PR_OK;
 }
 
+/* The touched keys in order of their lines. */
+static pr_code
+order_touched(collapse *c, const uint32_t *rank, pr_err *err)
+{
+    size_t n = c->touched.n;
+    if (!pr_grow(&c->keyed, &c->cap_keyed, n, sizeof *c->keyed))
+        return pr_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t key = c->touched.at[i];
+        uint32_t line = c->stock ? c->line.at[key] : key;
+        c->keyed[i] = (pr_keyed){rank[line], key};
+    }
+    return pr_sort_keyed(c->keyed, n) ? PR_OK : pr_no_memory(err);
+}
+
 static pr_code
 close_group(collapse *c, uint32_t number, const uint32_t *rank, pr_err *err)
 {
+    pr_code rc = order_touched(c, rank, err);
+    if (rc != PR_OK)
+        return rc;
     if (!pr_grow(&c->entries, &c->cap_entries, c->n_entries + c->touched.n,
                  sizeof *c->entries))
         return pr_no_memory(err);
     for (size_t i = 0; i < c->touched.n; i++) {
-        uint32_t key = c->touched.at[i];
+        uint32_t key = c->keyed[i].value;
         uint32_t line = c->stock ? c->line.at[key] : key;
-        c->entries[c->n_entries++] =
-            (entry){c->count[key], number, rank[line], line};
+        c->entries[c->n_entries++] = (entry){c->count[key], number, line};
         c->count[key] = (counts){0, 0};
     }
     c->touched.n = 0;
@@ -355,17 +375,18 @@ count_groups(collapse *c, const uint32_t *rank, pr_err *err)
     return PR_OK;
 }
 
-static int
-compare_entries(const void *a_entry, const void *b_entry)
+/* The places of the entries, those with the highest counts first. */
+static pr_code
+order_entries(collapse *c, pr_err *err)
 {
-    const entry *a = a_entry, *b = b_entry;
-    uint64_t x = a->count.base + a->count.rest;
-    uint64_t y = b->count.base + b->count.rest;
-    if (x != y)
-        return x < y ? 1 : -1;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->rank > b->rank) - (a->rank < b->rank);
+    if (c->n_entries > UINT32_MAX ||
+        !pr_grow(&c->keyed, &c->cap_keyed, c->n_entries, sizeof *c->keyed))
+        return pr_no_memory(err);
+    for (size_t i = 0; i < c->n_entries; i++) {
+        const counts *count = &c->entries[i].count;
+        c->keyed[i] = (pr_keyed){~(count->base + count->rest), (uint32_t)i};
+    }
+    return pr_sort_keyed(c->keyed, c->n_entries) ? PR_OK : pr_no_memory(err);
 }
 
 /* ---- output ---- */
@@ -378,7 +399,7 @@ write_entries(collapse *c, pr_err *err)
     pr_code rc = PR_OK;
     conv_outfile *out = c->job->out;
     for (size_t i = 0; i < c->n_entries && conv_out_good(out); i++) {
-        const entry *e = &c->entries[i];
+        const entry *e = &c->entries[c->keyed[i].value];
         rc = conv_stack_text_set(&line, e->line, err);
         if (rc != PR_OK)
             break;
@@ -423,9 +444,8 @@ collapse_model(collapse *c, pr_err *err)
     free(rank);
     if (rc != PR_OK)
         return rc;
-    if (c->n_entries)
-        qsort(c->entries, c->n_entries, sizeof *c->entries, compare_entries);
-    return write_entries(c, err);
+    rc = order_entries(c, err);
+    return rc == PR_OK ? write_entries(c, err) : rc;
 }
 
 static pr_code
@@ -443,6 +463,7 @@ write_collapsed(conv_job *job, pr_err *err)
     pr_buffer_release(&c.names);
     free(c.groups);
     free(c.count);
+    free(c.keyed);
     free(c.entries);
     return rc;
 }

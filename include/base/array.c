@@ -8,10 +8,8 @@
 #include <string.h>
 
 bool
-pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size)
+pr_grow_on(void *array_ptr, size_t *cap, size_t need, size_t size)
 {
-    if (need <= *cap)
-        return true;
     size_t want = *cap ? *cap : 16;
     while (want < need) {
         if (want > SIZE_MAX / 2)

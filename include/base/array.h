@@ -10,6 +10,16 @@
 /* Grow an array so that it holds at least `need` elements of `size` bytes;
  * *cap is in elements.  Doubles; checks for overflow; on failure the array is
  * as before and false is returned. */
-bool pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size);
+static inline bool pr_grow(void *array_ptr, size_t *cap, size_t need,
+                           size_t size);
+
+/* The same; the array is too small. */
+bool pr_grow_on(void *array_ptr, size_t *cap, size_t need, size_t size);
+
+static inline bool
+pr_grow(void *array_ptr, size_t *cap, size_t need, size_t size)
+{
+    return need <= *cap || pr_grow_on(array_ptr, cap, need, size);
+}
 
 #endif

@@ -4,6 +4,7 @@
 #include <base/buffer.h>
 
 #include <base/array.h>
+#include <base/decimal.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,9 +22,9 @@ make_room(pr_buffer *text, size_t len)
 }
 
 void
-pr_buffer_append(pr_buffer *text, const char *at, size_t len)
+pr_buffer_append_on(pr_buffer *text, const char *at, size_t len)
 {
-    if (len == 0 || !make_room(text, len))
+    if (!make_room(text, len))
         return;
     memcpy(text->at + text->len, at, len);
     text->len += len;
@@ -44,13 +45,10 @@ pr_buffer_char(pr_buffer *text, char c)
 void
 pr_buffer_u64(pr_buffer *text, uint64_t value)
 {
-    char digits[20];
-    size_t i = sizeof digits;
-    do {
-        digits[--i] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    pr_buffer_append(text, digits + i, sizeof digits - i);
+    if (make_room(text, PR_DIGITS)) {
+        char *end = pr_put_digits(text->at + text->len, value);
+        text->len = (size_t)(end - text->at);
+    }
 }
 
 void

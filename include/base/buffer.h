@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct pr_buffer {
     char *at; /* not terminated */
@@ -20,7 +21,8 @@ typedef struct pr_buffer {
     uint64_t changed; /* names that quote.h had to change */
 } pr_buffer;
 
-void pr_buffer_append(pr_buffer *text, const char *at, size_t len);
+static inline void pr_buffer_append(pr_buffer *text, const char *at,
+                                    size_t len);
 void pr_buffer_puts(pr_buffer *text, const char *string);
 void pr_buffer_char(pr_buffer *text, char c);
 void pr_buffer_u64(pr_buffer *text, uint64_t value); /* in decimal */
@@ -32,5 +34,19 @@ void pr_buffer_vprintf(pr_buffer *text, const char *format, va_list args)
 
 void pr_buffer_reset(pr_buffer *text); /* empty; keeps memory and count */
 void pr_buffer_release(pr_buffer *text);
+
+/* The same; there is no room. */
+void pr_buffer_append_on(pr_buffer *text, const char *at, size_t len);
+
+static inline void
+pr_buffer_append(pr_buffer *text, const char *at, size_t len)
+{
+    if (len > text->cap - text->len || text->failed) {
+        pr_buffer_append_on(text, at, len);
+    } else if (len) {
+        memcpy(text->at + text->len, at, len);
+        text->len += len;
+    }
+}
 
 #endif

@@ -12,15 +12,6 @@ typedef struct string_key {
     size_t len;
 } string_key;
 
-pr_bytes
-pr_strings_get(const pr_strings *strings, uint32_t id)
-{
-    size_t from = id ? strings->end[id - 1] : 0;
-    /* the text is NULL while all strings are empty */
-    const char *at = from ? strings->text + from : strings->text;
-    return (pr_bytes){at, strings->end[id] - from};
-}
-
 static bool
 same_string(const void *context, uint32_t value)
 {
@@ -72,6 +63,26 @@ typedef struct set_key {
     const void *item;
 } set_key;
 
+/* Most sets are of pairs of ids, for which XXH64 is slow. */
+static uint64_t
+hash_item(const pr_set *set, const void *item)
+{
+    uint64_t pair;
+    if (set->size != sizeof pair)
+        return pr_hash_bytes(item, set->size);
+    memcpy(&pair, item, sizeof pair);
+    return pr_mix64(pair);
+}
+
+static bool
+same_pair(const void *context, uint32_t value)
+{
+    const set_key *key = context;
+    const char *items = key->set->item;
+    return memcmp(items + value * sizeof(uint64_t), key->item,
+                  sizeof(uint64_t)) == 0;
+}
+
 static bool
 same_item(const void *context, uint32_t value)
 {
@@ -81,18 +92,25 @@ same_item(const void *context, uint32_t value)
     return memcmp(items + value * size, key->item, size) == 0;
 }
 
+static uint32_t
+find_item(const pr_set *set, const void *item, uint64_t hash)
+{
+    const set_key key = {set, item};
+    bool pair = set->size == sizeof(uint64_t);
+    return pr_table_find(&set->table, hash, pair ? same_pair : same_item, &key);
+}
+
 uint32_t
 pr_set_find(const pr_set *set, const void *item)
 {
-    const set_key key = {set, item};
-    return pr_table_find(&set->table, pr_hash_bytes(item, set->size), same_item,
-                         &key);
+    return find_item(set, item, hash_item(set, item));
 }
 
 pr_code
 pr_set_add(pr_set *set, const void *item, uint32_t *ret, pr_err *err)
 {
-    uint32_t id = pr_set_find(set, item);
+    uint64_t hash = hash_item(set, item);
+    uint32_t id = find_item(set, item, hash);
     if (id != PR_TABLE_NONE) {
         *ret = id;
         return PR_OK;
@@ -100,8 +118,7 @@ pr_set_add(pr_set *set, const void *item, uint32_t *ret, pr_err *err)
     if (set->n >= PR_TABLE_NONE - 1)
         return PR_FAIL(err, PR_LIMIT, "too many entries");
     if (!pr_grow(&set->item, &set->cap, set->n + 1, set->size) ||
-        !pr_table_insert(&set->table, pr_hash_bytes(item, set->size),
-                         (uint32_t)set->n))
+        !pr_table_insert(&set->table, hash, (uint32_t)set->n))
         return pr_no_memory(err);
     memcpy((char *)set->item + set->n * set->size, item, set->size);
     *ret = (uint32_t)set->n++;
@@ -114,15 +131,6 @@ pr_set_release(pr_set *set)
     free(set->item);
     pr_table_release(&set->table);
     *set = (pr_set){.size = set->size};
-}
-
-pr_code
-pr_list_add(pr_list *list, uint32_t value, pr_err *err)
-{
-    if (!pr_grow(&list->at, &list->cap, list->n + 1, sizeof *list->at))
-        return pr_no_memory(err);
-    list->at[list->n++] = value;
-    return PR_OK;
 }
 
 void

@@ -28,7 +28,14 @@ typedef struct pr_strings {
 /* The id of the string, new or not.  PR_NOMEM. */
 pr_code pr_strings_add(pr_strings *strings, const char *at, size_t len,
                        uint32_t *ret, pr_err *err);
-pr_bytes pr_strings_get(const pr_strings *strings, uint32_t id);
+static inline pr_bytes
+pr_strings_get(const pr_strings *strings, uint32_t id)
+{
+    size_t from = id ? strings->end[id - 1] : 0;
+    /* the text is NULL while all strings are empty */
+    const char *at = from ? strings->text + from : strings->text;
+    return (pr_bytes){at, strings->end[id] - from};
+}
 void pr_strings_release(pr_strings *strings);
 
 /* Records of one size, compared byte by byte: they must have no padding. */
@@ -50,7 +57,15 @@ typedef struct pr_list {
     size_t n, cap;
 } pr_list;
 
-pr_code pr_list_add(pr_list *list, uint32_t value, pr_err *err);
+static inline pr_code
+pr_list_add(pr_list *list, uint32_t value, pr_err *err)
+{
+    if (!pr_grow(&list->at, &list->cap, list->n + 1, sizeof *list->at))
+        return pr_no_memory(err);
+    list->at[list->n++] = value;
+    return PR_OK;
+}
+
 void pr_list_release(pr_list *list);
 
 #endif

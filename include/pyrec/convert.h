@@ -76,7 +76,7 @@ typedef struct conv_opts {
     uint64_t from_us, to_us; /* half-open; 0 and UINT64_MAX: all */
     uint32_t max_depth;      /* 0: the target's default */
     int force;               /* 1: replace an existing output */
-    int jobs;                /* decoding threads */
+    int jobs;                /* threads that may run at once; 1: the caller's */
     int zstd_level;          /* target bin; 0: default */
     int no_compression;      /* target bin: a plain file of CPython 3.15 */
     pr_progress progress;

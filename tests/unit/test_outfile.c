@@ -11,11 +11,13 @@
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "converter/encode/json.h"
 #include "converter/encode/marshal.h"
@@ -213,27 +215,111 @@ an_output_is_not_a_device_and_has_a_folder(void **state)
     assert_null(out);
 }
 
+/* Writes of all lengths; some are larger than all blocks together. */
+static void
+write_in_pieces(conv_outfile *out, const char *all, size_t size)
+{
+    for (size_t i = 0, n = 1; i < size; i += n, n = n * 3 % 2000003 + 1) {
+        if (n > size - i)
+            n = size - i;
+        if (n <= CONV_OUT_RESERVE) {
+            char *room = conv_out_reserve(out, n);
+            memcpy(room, all + i, n);
+            conv_out_advance(out, room + n);
+        } else {
+            conv_out_write(out, all + i, n);
+        }
+    }
+}
+
+static size_t
+read_gzip(char *buffer, size_t size)
+{
+    gzFile file = gzopen(path, "rb");
+    assert_non_null(file);
+    int n = gzread(file, buffer, (unsigned)size);
+    assert_int_equal(gzclose(file), Z_OK);
+    return n < 0 ? 0 : (size_t)n;
+}
+
 static void
 long_writes_come_out_in_order(void **state)
 {
     (void)state;
-    enum { SIZE = 700000 };
-    conv_outfile *out = open_out(false);
-    char *all = malloc(SIZE), *got = malloc(SIZE);
+    enum { SIZE = 9000000 };
+    const size_t sizes[] = {0, 1, 262144, 262145, 700000, SIZE};
+    char *all = malloc(SIZE), *got = malloc(SIZE + 1);
     assert_true(all && got);
     for (size_t i = 0; i < SIZE; i++)
-        all[i] = (char)(i * 31 % 251);
-    for (size_t i = 0, n = 1; i < SIZE; i += n, n = n * 3 % 200003 + 1) {
-        if (n > SIZE - i)
-            n = SIZE - i;
-        conv_out_write(out, all + i, n);
+        all[i] = (char)(i * 31 % 251 + i / 65536);
+    for (size_t i = 0; i < 6 * sizeof sizes / sizeof *sizes; i++) {
+        size_t size = sizes[i / 6];
+        int jobs = (int)(i % 3);
+        bool gzip = i % 6 >= 3;
+        conv_outfile *out = open_out(false);
+        conv_out_use_threads(out, jobs);
+        if (gzip)
+            conv_out_compress(out);
+        write_in_pieces(out, all, size);
+        assert_int_equal(conv_out_commit(out, NULL), PR_OK);
+        size_t n = gzip ? read_gzip(got, SIZE + 1) : read_file(got, SIZE + 1);
+        assert_int_equal(n, size);
+        assert_memory_equal(got, all, size);
+        unlink(path);
     }
-    assert_int_equal(conv_out_commit(out, NULL), PR_OK);
-    assert_int_equal(read_file(got, SIZE), SIZE);
-    assert_memory_equal(got, all, SIZE);
     free(all);
     free(got);
-    unlink(path);
+}
+
+/* The thread that writes meets the full disk; the caller learns of it. */
+static void
+a_full_disk_is_reported_whoever_writes(void **state)
+{
+    (void)state;
+    for (int jobs = 0; jobs < 3; jobs++) {
+        conv_outfile *out;
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(
+            conv_out_open("/dev/full", false, false, 0666, NULL, &out, &err),
+            PR_OK);
+        conv_out_use_threads(out, jobs);
+        for (unsigned i = 0; i < 1000000 && conv_out_good(out); i++)
+            conv_out_puts(out, "a text of some length");
+        assert_int_equal(conv_out_commit(out, &err), PR_IO);
+        assert_int_equal(err.sys, ENOSPC);
+    }
+}
+
+static void
+an_output_is_given_up_while_threads_write(void **state)
+{
+    (void)state;
+    for (int jobs = 0; jobs < 3; jobs++) {
+        conv_outfile *out = open_out(false);
+        conv_out_use_threads(out, jobs);
+        if (jobs == 2)
+            conv_out_compress(out);
+        for (unsigned i = 0; i < 100000; i++)
+            conv_out_puts(out, "a text of some length");
+        conv_out_abort(out);
+        assert_int_equal(count_files(), 0);
+    }
+}
+
+static void
+an_output_beyond_its_limit_fails(void **state)
+{
+    (void)state;
+    for (int jobs = 0; jobs < 2; jobs++) {
+        conv_outfile *out = open_out(false);
+        pr_err err = PR_ERR_INIT;
+        conv_out_use_threads(out, jobs);
+        conv_out_limit(out, 1000000);
+        for (unsigned i = 0; i < 1000001; i++)
+            conv_out_write(out, "x", 1);
+        assert_int_equal(conv_out_commit(out, &err), PR_LIMIT);
+        assert_int_equal(count_files(), 0);
+    }
 }
 
 /* ---- JSON ---- */
@@ -313,6 +399,9 @@ main(void)
         cmocka_unit_test(commit_reports_a_full_disk),
         cmocka_unit_test(an_output_is_not_a_device_and_has_a_folder),
         cmocka_unit_test(long_writes_come_out_in_order),
+        cmocka_unit_test(a_full_disk_is_reported_whoever_writes),
+        cmocka_unit_test(an_output_is_given_up_while_threads_write),
+        cmocka_unit_test(an_output_beyond_its_limit_fails),
         cmocka_unit_test(json_has_its_commas_and_escapes),
         cmocka_unit_test(python_reads_the_marshalled_bytes),
     };
