@@ -8,42 +8,11 @@
 #include "converter/import/imports.h"
 
 #include <base/intern.h>
+#include <base/pprof_fields.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* proto/profile.proto, field numbers */
-enum {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING = 6,
-    PROFILE_TIME_NANOS = 9,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
-    VALUE_TYPE = 1,
-    VALUE_UNIT = 2,
-    SAMPLE_LOCATION = 1,
-    SAMPLE_VALUE = 2,
-    SAMPLE_LABEL = 3,
-    LABEL_KEY = 1,
-    LABEL_STR = 2,
-    LABEL_NUM = 3,
-    LOCATION_ID = 1,
-    LOCATION_ADDRESS = 3,
-    LOCATION_LINE = 4,
-    LINE_FUNCTION = 1,
-    LINE_LINE = 2,
-    LINE_COLUMN = 3,
-    FUNCTION_ID = 1,
-    FUNCTION_NAME = 2,
-    FUNCTION_FILENAME = 4,
-    FUNCTION_START_LINE = 5,
-    FIELD_MAX = 15
-};
 
 /* ---- the wire ---- */
 
@@ -193,9 +162,9 @@ read_value_type(message m, value_type *ret)
     while (m.at < m.end) {
         if (!take_field(&m, &f))
             return false;
-        if (f.number == VALUE_TYPE)
+        if (f.number == PR_VALUE_TYPE)
             ret->type = f.value;
-        if (f.number == VALUE_UNIT)
+        if (f.number == PR_VALUE_UNIT)
             ret->unit = f.value;
     }
     return true;
@@ -223,13 +192,13 @@ take_function(pprof *p, message m, pr_err *err)
     while (m.at < m.end) {
         if (!take_field(&m, &f))
             return broken(p, &m, "a function", err);
-        if (f.number == FUNCTION_ID)
+        if (f.number == PR_FUNCTION_ID)
             id = f.value;
-        else if (f.number == FUNCTION_NAME)
+        else if (f.number == PR_FUNCTION_NAME)
             new.name = f.value;
-        else if (f.number == FUNCTION_FILENAME)
+        else if (f.number == PR_FUNCTION_FILENAME)
             new.file = f.value;
-        else if (f.number == FUNCTION_START_LINE)
+        else if (f.number == PR_FUNCTION_START_LINE)
             new.start_line = f.value;
     }
     pr_code rc = pr_set_add(&p->function_ids, &id, &at, err);
@@ -249,11 +218,11 @@ take_line(pprof *p, message m, pr_err *err)
     while (m.at < m.end) {
         if (!take_field(&m, &f))
             return broken(p, &m, "a line", err);
-        if (f.number == LINE_FUNCTION)
+        if (f.number == PR_LINE_FUNCTION)
             new.function = f.value;
-        else if (f.number == LINE_LINE)
+        else if (f.number == PR_LINE_LINE)
             new.line = f.value;
-        else if (f.number == LINE_COLUMN)
+        else if (f.number == PR_LINE_COLUMN)
             new.column = f.value;
     }
     if (!pr_grow(&p->lines, &p->cap_lines, p->n_lines + 1, sizeof *p->lines))
@@ -273,11 +242,11 @@ take_location(pprof *p, message m, pr_err *err)
     while (m.at < m.end && rc == PR_OK) {
         if (!take_field(&m, &f))
             return broken(p, &m, "a location", err);
-        if (f.number == LOCATION_ID)
+        if (f.number == PR_LOCATION_ID)
             id = f.value;
-        else if (f.number == LOCATION_ADDRESS)
+        else if (f.number == PR_LOCATION_ADDRESS)
             new.address = f.value;
-        else if (f.number == LOCATION_LINE && f.wire == BYTES)
+        else if (f.number == PR_LOCATION_LINE && f.wire == BYTES)
             rc = take_line(p, f.bytes, err);
     }
     if (rc == PR_OK && p->n_lines == new.first) /* only an address */
@@ -298,15 +267,15 @@ take_entry(pprof *p, const message *m, const field *f, pr_err *err)
 {
     if (f->wire == BYTES) {
         switch (f->number) {
-        case PROFILE_SAMPLE_TYPE:
+        case PR_PROFILE_SAMPLE_TYPE:
             return take_type(p, f->bytes, err);
-        case PROFILE_LOCATION:
+        case PR_PROFILE_LOCATION:
             return take_location(p, f->bytes, err);
-        case PROFILE_FUNCTION:
+        case PR_PROFILE_FUNCTION:
             return take_function(p, f->bytes, err);
-        case PROFILE_STRING:
+        case PR_PROFILE_STRING:
             return take_string(p, f->bytes, err);
-        case PROFILE_PERIOD_TYPE:
+        case PR_PROFILE_PERIOD_TYPE:
             return read_value_type(f->bytes, &p->period_type)
                        ? PR_OK
                        : broken(p, m, "the type of the period", err);
@@ -314,9 +283,9 @@ take_entry(pprof *p, const message *m, const field *f, pr_err *err)
             return PR_OK;
         }
     }
-    if (f->number == PROFILE_TIME_NANOS)
+    if (f->number == PR_PROFILE_TIME_NANOS)
         p->time_ns = f->value;
-    if (f->number == PROFILE_PERIOD)
+    if (f->number == PR_PROFILE_PERIOD)
         p->period = f->value;
     return PR_OK;
 }
@@ -490,11 +459,11 @@ take_label(const pprof *p, message m, labels *l, pr_err *err)
     while (m.at < m.end) {
         if (!take_field(&m, &f))
             return broken(p, &m, "a label", err);
-        if (f.number == LABEL_KEY)
+        if (f.number == PR_LABEL_KEY)
             key = f.value;
-        else if (f.number == LABEL_STR)
+        else if (f.number == PR_LABEL_STR)
             text = f.value;
-        else if (f.number == LABEL_NUM)
+        else if (f.number == PR_LABEL_NUM)
             number = f.value;
     }
     set_label(l, string_at(p, key), string_at(p, text), number);
@@ -568,12 +537,12 @@ take_sample(pprof *p, message m, pr_err *err)
     while (m.at < m.end && rc == PR_OK) {
         if (!take_field(&m, &f))
             return broken(p, &m, "a sample", err);
-        if (f.number == SAMPLE_LOCATION)
+        if (f.number == PR_SAMPLE_LOCATION)
             rc = take_numbers(p, &f, &p->ids, &p->n_ids, &p->cap_ids, err);
-        else if (f.number == SAMPLE_VALUE)
+        else if (f.number == PR_SAMPLE_VALUE)
             rc = take_numbers(p, &f, &p->values, &p->n_values, &p->cap_values,
                               err);
-        else if (f.number == SAMPLE_LABEL && f.wire == BYTES)
+        else if (f.number == PR_SAMPLE_LABEL && f.wire == BYTES)
             rc = take_label(p, f.bytes, &l, err);
     }
     return rc == PR_OK ? add_sample(p, &l, err) : rc;
@@ -585,7 +554,7 @@ read_samples(pprof *p, message m, pr_err *err)
     pr_code rc = PR_OK;
     field f;
     while (m.at < m.end && rc == PR_OK && take_field(&m, &f))
-        if (f.number == PROFILE_SAMPLE && f.wire == BYTES)
+        if (f.number == PR_PROFILE_SAMPLE && f.wire == BYTES)
             rc = take_sample(p, f.bytes, err);
     return rc;
 }
@@ -652,7 +621,7 @@ read_pprof(conv_content file, conv_stacks *stacks, conv_stacks_facts *facts,
 static bool
 matches_pprof(conv_content head, bool whole)
 {
-    static const uint8_t wires[FIELD_MAX + 1] = {
+    static const uint8_t wires[PR_PROFILE_FIELD_MAX + 1] = {
         0, BYTES,  BYTES,  BYTES, BYTES,  BYTES, BYTES,  VARINT,
         0, VARINT, VARINT, BYTES, VARINT, BYTES, VARINT, VARINT};
     message m = {head.bytes, head.bytes + head.n};
@@ -665,8 +634,8 @@ matches_pprof(conv_content head, bool whole)
         field f;
         if (!take_field(&m, &f))
             return binary && n > 0 && !whole && at > head.bytes;
-        bool numbers = f.number == 13 && f.wire == VARINT;
-        if (f.number == 0 || f.number > FIELD_MAX ||
+        bool numbers = f.number == PR_PROFILE_COMMENT && f.wire == VARINT;
+        if (f.number == 0 || f.number > PR_PROFILE_FIELD_MAX ||
             (f.wire != (wire)wires[f.number] && !numbers))
             return false;
         n++;

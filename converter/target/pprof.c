@@ -11,49 +11,10 @@
 #include "converter/target/table.h"
 
 #include <base/buffer.h>
+#include <base/pprof_fields.h>
 #include <base/quote.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* proto/profile.proto, field numbers */
-enum {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING = 6,
-    PROFILE_TIME_NANOS = 9,
-    PROFILE_DURATION_NANOS = 10,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
-    PROFILE_COMMENT = 13,
-    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
-    VALUE_TYPE = 1,
-    VALUE_UNIT = 2,
-    SAMPLE_LOCATION = 1,
-    SAMPLE_VALUE = 2,
-    SAMPLE_LABEL = 3,
-    LABEL_KEY = 1,
-    LABEL_STR = 2,
-    LABEL_NUM = 3,
-    MAPPING_ID = 1,
-    MAPPING_FILENAME = 5,
-    MAPPING_HAS_FUNCTIONS = 7,
-    MAPPING_HAS_FILENAMES = 8,
-    MAPPING_HAS_LINES = 9,
-    MAPPING_HAS_INLINES = 10,
-    LOCATION_ID = 1,
-    LOCATION_MAPPING = 2,
-    LOCATION_LINE = 4,
-    LINE_FUNCTION = 1,
-    LINE_LINE = 2,
-    FUNCTION_ID = 1,
-    FUNCTION_NAME = 2,
-    FUNCTION_SYSTEM_NAME = 3,
-    FUNCTION_FILENAME = 4,
-    FUNCTION_START_LINE = 5
-};
 
 /* The texts of our own, in the order of the string table. */
 enum {
@@ -119,7 +80,7 @@ put_text(proto *p, const char *at, size_t len)
 {
     pr_buffer_reset(&p->name);
     pr_quote_name(&p->name, PR_QUOTE_LINE, at, len);
-    put_field(p, PROFILE_STRING, &p->name);
+    put_field(p, PR_PROFILE_STRING, &p->name);
     return p->n_strings++;
 }
 
@@ -177,8 +138,8 @@ static void
 put_value_type(proto *p, uint32_t field, uint32_t type, uint32_t unit)
 {
     pr_buffer_reset(&p->message);
-    conv_pb_uint(&p->message, VALUE_TYPE, type);
-    conv_pb_uint(&p->message, VALUE_UNIT, unit);
+    conv_pb_uint(&p->message, PR_VALUE_TYPE, type);
+    conv_pb_uint(&p->message, PR_VALUE_UNIT, unit);
     put_field(p, field, &p->message);
 }
 
@@ -190,20 +151,21 @@ put_comment(proto *p)
     pr_buffer_u64(&p->part, p->model->unobserved_us);
     pr_buffer_puts(&p->part, " us of all threads");
     uint32_t text = put_text(p, p->part.at, p->part.len);
-    put_number(p, PROFILE_COMMENT, text);
+    put_number(p, PR_PROFILE_COMMENT, text);
 }
 
 static void
 put_head(proto *p)
 {
     const pr_start *start = &p->model->start;
-    put_value_type(p, PROFILE_SAMPLE_TYPE, TEXT_SAMPLES, TEXT_COUNT);
-    put_value_type(p, PROFILE_SAMPLE_TYPE, TEXT_TIME, TEXT_NANOSECONDS);
-    put_value_type(p, PROFILE_PERIOD_TYPE, TEXT_TIME, TEXT_NANOSECONDS);
-    put_number(p, PROFILE_PERIOD, start->interval_us * 1000);
-    put_number(p, PROFILE_TIME_NANOS, start->wall_us * 1000);
-    put_number(p, PROFILE_DURATION_NANOS, conv_model_end_us(p->model) * 1000);
-    put_number(p, PROFILE_DEFAULT_SAMPLE_TYPE, TEXT_TIME);
+    put_value_type(p, PR_PROFILE_SAMPLE_TYPE, TEXT_SAMPLES, TEXT_COUNT);
+    put_value_type(p, PR_PROFILE_SAMPLE_TYPE, TEXT_TIME, TEXT_NANOSECONDS);
+    put_value_type(p, PR_PROFILE_PERIOD_TYPE, TEXT_TIME, TEXT_NANOSECONDS);
+    put_number(p, PR_PROFILE_PERIOD, start->interval_us * 1000);
+    put_number(p, PR_PROFILE_TIME_NANOS, start->wall_us * 1000);
+    put_number(p, PR_PROFILE_DURATION_NANOS,
+               conv_model_end_us(p->model) * 1000);
+    put_number(p, PR_PROFILE_DEFAULT_SAMPLE_TYPE, TEXT_TIME);
     if (p->model->unobserved_us)
         put_comment(p);
 }
@@ -213,13 +175,13 @@ static void
 put_mapping(proto *p)
 {
     pr_buffer_reset(&p->message);
-    conv_pb_uint(&p->message, MAPPING_ID, 1);
-    conv_pb_uint(&p->message, MAPPING_FILENAME, TEXT_PYTHON);
-    conv_pb_uint(&p->message, MAPPING_HAS_FUNCTIONS, 1);
-    conv_pb_uint(&p->message, MAPPING_HAS_FILENAMES, 1);
-    conv_pb_uint(&p->message, MAPPING_HAS_LINES, 1);
-    conv_pb_uint(&p->message, MAPPING_HAS_INLINES, 1);
-    put_field(p, PROFILE_MAPPING, &p->message);
+    conv_pb_uint(&p->message, PR_MAPPING_ID, 1);
+    conv_pb_uint(&p->message, PR_MAPPING_FILENAME, TEXT_PYTHON);
+    conv_pb_uint(&p->message, PR_MAPPING_HAS_FUNCTIONS, 1);
+    conv_pb_uint(&p->message, PR_MAPPING_HAS_FILENAMES, 1);
+    conv_pb_uint(&p->message, PR_MAPPING_HAS_LINES, 1);
+    conv_pb_uint(&p->message, PR_MAPPING_HAS_INLINES, 1);
+    put_field(p, PR_PROFILE_MAPPING, &p->message);
 }
 
 static void
@@ -229,12 +191,12 @@ put_function(proto *p, uint32_t id)
     uint32_t name = put_string(p, f->name), file = put_string(p, f->file);
     int32_t line = conv_model_line_of(p->model, id);
     pr_buffer_reset(&p->message);
-    conv_pb_uint(&p->message, FUNCTION_ID, (uint64_t)id + 1);
-    conv_pb_uint(&p->message, FUNCTION_NAME, name);
-    conv_pb_uint(&p->message, FUNCTION_SYSTEM_NAME, name);
-    conv_pb_uint(&p->message, FUNCTION_FILENAME, file);
-    conv_pb_uint(&p->message, FUNCTION_START_LINE, (uint64_t)line);
-    put_field(p, PROFILE_FUNCTION, &p->message);
+    conv_pb_uint(&p->message, PR_FUNCTION_ID, (uint64_t)id + 1);
+    conv_pb_uint(&p->message, PR_FUNCTION_NAME, name);
+    conv_pb_uint(&p->message, PR_FUNCTION_SYSTEM_NAME, name);
+    conv_pb_uint(&p->message, PR_FUNCTION_FILENAME, file);
+    conv_pb_uint(&p->message, PR_FUNCTION_START_LINE, (uint64_t)line);
+    put_field(p, PR_PROFILE_FUNCTION, &p->message);
 }
 
 static void
@@ -245,14 +207,14 @@ put_location(proto *p, uint32_t id)
                        ? frame->line
                        : conv_model_line_of(p->model, frame->function);
     pr_buffer_reset(&p->part);
-    conv_pb_uint(&p->part, LINE_FUNCTION, (uint64_t)frame->function + 1);
+    conv_pb_uint(&p->part, PR_LINE_FUNCTION, (uint64_t)frame->function + 1);
     if (line > 0)
-        conv_pb_uint(&p->part, LINE_LINE, (uint64_t)line);
+        conv_pb_uint(&p->part, PR_LINE_LINE, (uint64_t)line);
     pr_buffer_reset(&p->message);
-    conv_pb_uint(&p->message, LOCATION_ID, (uint64_t)id + 1);
-    conv_pb_uint(&p->message, LOCATION_MAPPING, 1);
-    conv_pb_bytes(&p->message, LOCATION_LINE, p->part.at, p->part.len);
-    put_field(p, PROFILE_LOCATION, &p->message);
+    conv_pb_uint(&p->message, PR_LOCATION_ID, (uint64_t)id + 1);
+    conv_pb_uint(&p->message, PR_LOCATION_MAPPING, 1);
+    conv_pb_bytes(&p->message, PR_LOCATION_LINE, p->part.at, p->part.len);
+    put_field(p, PR_PROFILE_LOCATION, &p->message);
 }
 
 /* ---- samples ---- */
@@ -318,14 +280,15 @@ put_sample(proto *p, const conv_tally_entry *e, pr_err *err)
     uint8_t *v = conv_pb_put(values, e->n);
     v = conv_pb_put(v, e->weight_us * 1000);
     size_t n_values = (size_t)(v - values);
-    uint8_t *m = conv_pb_put(middle, SAMPLE_VALUE << 3 | CONV_PB_BYTES);
+    uint8_t *m = conv_pb_put(middle, PR_SAMPLE_VALUE << 3 | CONV_PB_BYTES);
     m = conv_pb_put(m, n_values);
     memcpy(m, values, n_values);
     size_t n_middle = (size_t)(m - middle) + n_values;
     uint8_t list_head[HEADS];
-    uint8_t *h = conv_pb_put(list_head, SAMPLE_LOCATION << 3 | CONV_PB_BYTES);
+    uint8_t *h =
+        conv_pb_put(list_head, PR_SAMPLE_LOCATION << 3 | CONV_PB_BYTES);
     size_t n_list = (size_t)(conv_pb_put(h, n) - list_head);
-    uint8_t *s = conv_pb_put(head, PROFILE_SAMPLE << 3 | CONV_PB_BYTES);
+    uint8_t *s = conv_pb_put(head, PR_PROFILE_SAMPLE << 3 | CONV_PB_BYTES);
     s = conv_pb_put(s, n_list + n + n_middle + label->len);
     conv_out_write(p->job->out, head, (size_t)(s - head));
     conv_out_write(p->job->out, list_head, n_list);
@@ -340,9 +303,9 @@ static void
 add_label(proto *p, pr_buffer *to, uint32_t key, uint32_t field, uint64_t value)
 {
     pr_buffer_reset(&p->part);
-    conv_pb_uint(&p->part, LABEL_KEY, key);
+    conv_pb_uint(&p->part, PR_LABEL_KEY, key);
     conv_pb_uint(&p->part, field, value);
-    conv_pb_bytes(to, SAMPLE_LABEL, p->part.at, p->part.len);
+    conv_pb_bytes(to, PR_SAMPLE_LABEL, p->part.at, p->part.len);
 }
 
 /* The text of a label, in the table of strings. */
@@ -369,13 +332,14 @@ set_labels(proto *p, uint32_t thread)
     for (uint32_t state = 0; state < CONV_STATES; state++) {
         pr_buffer *label = &p->label[state];
         pr_buffer_reset(label);
-        add_label(p, label, TEXT_THREAD, LABEL_STR, text);
-        add_label(p, label, TEXT_TID, LABEL_NUM, p->model->threads[thread].tid);
-        add_label(p, label, TEXT_STATE, LABEL_STR, TEXT_FIRST_STATE + state);
+        add_label(p, label, TEXT_THREAD, PR_LABEL_STR, text);
+        add_label(p, label, TEXT_TID, PR_LABEL_NUM,
+                  p->model->threads[thread].tid);
+        add_label(p, label, TEXT_STATE, PR_LABEL_STR, TEXT_FIRST_STATE + state);
         if (p->model->n_processes > 1)
-            add_label(p, label, TEXT_PROCESS, LABEL_STR, owner);
+            add_label(p, label, TEXT_PROCESS, PR_LABEL_STR, owner);
         if (p->model->processes[process].pid)
-            add_label(p, label, TEXT_PID, LABEL_NUM,
+            add_label(p, label, TEXT_PID, PR_LABEL_NUM,
                       p->model->processes[process].pid);
     }
 }
