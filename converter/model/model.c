@@ -302,16 +302,16 @@ grow(conv_model *model, void *array_ptr, size_t *cap, size_t need, size_t size,
 /* ---- the tree ---- */
 
 static size_t
-slot_of(const conv_model *model, conv_node key)
+slot_of(const conv_model *model, uint32_t parent, uint32_t frame)
 {
-    uint64_t both = (uint64_t)key.parent << 32 | key.frame;
+    uint64_t both = (uint64_t)parent << 32 | frame;
     return (size_t)pr_mix64(both) & (model->n_slots - 1);
 }
 
 static void
 place_node(conv_model *model, uint32_t id)
 {
-    size_t i = slot_of(model, model->nodes[id]);
+    size_t i = slot_of(model, model->nodes[id].parent, model->nodes[id].frame);
     while (model->slot[i])
         i = (i + 1) & (model->n_slots - 1);
     model->slot[i] = id;
@@ -371,10 +371,10 @@ add_node(conv_model *model, conv_node key, uint32_t *ret, pr_err *err)
 }
 
 static bool
-is_node(const conv_model *model, uint32_t id, conv_node key)
+is_node(const conv_model *model, uint32_t id, uint32_t parent, uint32_t frame)
 {
     const conv_node *node = &model->nodes[id];
-    return node->parent == key.parent && node->frame == key.frame;
+    return node->parent == parent && node->frame == frame;
 }
 
 /* The latest node has no child: a parent's id is less than its children's. */
@@ -382,21 +382,21 @@ static pr_code
 child_of(conv_model *model, uint32_t parent, uint32_t frame, uint32_t *ret,
          pr_err *err)
 {
-    const conv_node key = {parent, frame};
     uint32_t after = parent + 1;
     if (after == model->n_nodes)
-        return add_node(model, key, ret, err);
-    if (is_node(model, after, key)) {
+        return add_node(model, (conv_node){parent, frame}, ret, err);
+    if (is_node(model, after, parent, frame)) {
         *ret = after;
         return PR_OK;
     }
     size_t mask = model->n_slots - 1;
-    for (size_t i = slot_of(model, key); model->slot[i]; i = (i + 1) & mask)
-        if (is_node(model, model->slot[i], key)) {
+    size_t i = slot_of(model, parent, frame);
+    for (; model->slot[i]; i = (i + 1) & mask)
+        if (is_node(model, model->slot[i], parent, frame)) {
             *ret = model->slot[i];
             return PR_OK;
         }
-    return add_node(model, key, ret, err);
+    return add_node(model, (conv_node){parent, frame}, ret, err);
 }
 
 /* Frames that are kept were used before. */

@@ -160,21 +160,6 @@ number_stack(gecko *g, uint32_t node, pr_err *err)
     return rc;
 }
 
-static pr_code
-number_thread(gecko *g, const conv_thread *thread, pr_err *err)
-{
-    conv_timeline line;
-    conv_span span;
-    pr_code rc = PR_OK;
-    reset_numbering(&g->nodes);
-    reset_numbering(&g->frames);
-    reset_numbering(&g->functions);
-    conv_timeline_init(&line, thread);
-    while (rc == PR_OK && conv_timeline_next(&line, &span))
-        rc = number_stack(g, span.node, err);
-    return rc;
-}
-
 /* ---- columns ---- */
 
 static void
@@ -466,6 +451,8 @@ static uint64_t
 part_of(const conv_span *span, uint64_t i, uint64_t n)
 {
     uint64_t length = span->end_us - span->start_us;
+    if (i == 0 || i == n) /* most runs have one part */
+        return i ? length : 0;
     return length / n * i + length % n * i / n;
 }
 
@@ -510,22 +497,6 @@ put_part_weight(gecko *g, const conv_span *span, uint64_t i, uint64_t n)
     conv_json_ms(&g->json, part_of(span, i + 1, n) - part_of(span, i, n));
 }
 
-static void
-put_gap_delay(gecko *g, uint64_t at_us)
-{
-    (void)at_us;
-    put_null(g);
-}
-
-static void
-put_part_delay(gecko *g, const conv_span *span, uint64_t i, uint64_t n)
-{
-    (void)span;
-    (void)i;
-    (void)n;
-    put_null(g);
-}
-
 static uint64_t
 put_column(gecko *g, const conv_thread *thread, const char *name,
            const column *col)
@@ -560,12 +531,12 @@ put_samples(gecko *g, const conv_thread *thread)
         {"stack", {put_gap_stack, put_part_stack}},
         {"time", {put_gap_time, put_part_time}},
         {"weight", {put_gap_weight, put_part_weight}},
-        {"eventDelay", {put_gap_delay, put_part_delay}},
     };
     uint64_t length = 0;
     open_table(g, "samples");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         length = put_column(g, thread, columns[i].name, &columns[i].column);
+    put_same(g, "eventDelay", "null", length);
     put_text(g, "weightType", "tracing-ms");
     put_length(g, length);
 }
@@ -582,31 +553,36 @@ add_marker(gecko *g, marker m, pr_err *err)
     return PR_OK;
 }
 
+/* The marker of each kind that the next span may go on with. */
+typedef struct open_markers {
+    marker marker[N_KINDS];
+    bool is_open[N_KINDS];
+} open_markers;
+
 /* Spans with the bit that are less than two intervals apart are one. */
 static pr_code
-mark_status(gecko *g, const conv_thread *thread, uint32_t kind, pr_err *err)
+mark_span(gecko *g, open_markers *open, const conv_span *span, pr_err *err)
 {
     uint64_t join = JOIN_INTERVALS * g->model->start.interval_us;
-    const marker_kind *k = &marker_kinds[kind];
-    marker open = {.string = kind, .category = k->category};
-    bool is_open = false;
-    conv_timeline line;
-    conv_span span;
     pr_code rc = PR_OK;
-    conv_timeline_init(&line, thread);
-    while (rc == PR_OK && conv_timeline_next(&line, &span)) {
-        if (!(span.status & k->bit))
+    for (uint32_t kind = 0; kind < N_KINDS && rc == PR_OK; kind++) {
+        const marker_kind *k = &marker_kinds[kind];
+        marker *m = &open->marker[kind];
+        if (!(span->status & k->bit))
             continue;
-        if (is_open && span.start_us - open.end_us >= join) {
-            rc = add_marker(g, open, err);
-            is_open = false;
+        if (open->is_open[kind] && span->start_us - m->end_us < join) {
+            m->end_us = span->end_us;
+            continue;
         }
-        if (!is_open)
-            open.start_us = span.start_us;
-        open.end_us = span.end_us;
-        is_open = true;
+        if (open->is_open[kind])
+            rc = add_marker(g, *m, err);
+        *m = (marker){.start_us = span->start_us,
+                      .end_us = span->end_us,
+                      .string = kind,
+                      .category = k->category};
+        open->is_open[kind] = true;
     }
-    return rc == PR_OK && is_open ? add_marker(g, open, err) : rc;
+    return rc;
 }
 
 static pr_code
@@ -628,11 +604,18 @@ mark_events(gecko *g, uint32_t process, pr_err *err)
     return rc;
 }
 
+/* At one time events come first, then statuses in the order of their kinds. */
 static int
 compare_markers(const void *a_marker, const void *b_marker)
 {
     const marker *a = a_marker, *b = b_marker;
-    return (a->start_us > b->start_us) - (a->start_us < b->start_us);
+    if (a->start_us != b->start_us)
+        return a->start_us < b->start_us ? -1 : 1;
+    if (!a->event != !b->event)
+        return a->event ? -1 : 1;
+    if (a->event != b->event)
+        return a->event < b->event ? -1 : 1;
+    return (a->string > b->string) - (a->string < b->string);
 }
 
 static void
@@ -683,14 +666,29 @@ put_markers(gecko *g)
     put_length(g, n);
 }
 
+/* Number what the thread uses and make its markers, in one walk of its runs. */
 static pr_code
-make_markers(gecko *g, const conv_thread *thread, pr_err *err)
+scan_thread(gecko *g, const conv_thread *thread, pr_err *err)
 {
+    open_markers open = {.is_open = {false}};
+    conv_timeline line;
+    conv_span span;
+    g->n_markers = 0;
     pr_code rc = g->has_events[thread->process]
                      ? PR_OK
                      : mark_events(g, thread->process, err);
+    reset_numbering(&g->nodes);
+    reset_numbering(&g->frames);
+    reset_numbering(&g->functions);
+    conv_timeline_init(&line, thread);
+    while (rc == PR_OK && conv_timeline_next(&line, &span)) {
+        rc = number_stack(g, span.node, err);
+        if (rc == PR_OK)
+            rc = mark_span(g, &open, &span, err);
+    }
     for (uint32_t kind = 0; kind < N_KINDS && rc == PR_OK; kind++)
-        rc = mark_status(g, thread, kind, err);
+        if (open.is_open[kind])
+            rc = add_marker(g, open.marker[kind], err);
     if (rc == PR_OK && g->n_markers)
         qsort(g->markers, g->n_markers, sizeof *g->markers, compare_markers);
     return rc;
@@ -748,10 +746,7 @@ static pr_code
 put_thread(gecko *g, uint32_t id, pr_err *err)
 {
     const conv_thread *thread = &g->model->threads[id];
-    pr_code rc = number_thread(g, thread, err);
-    g->n_markers = 0;
-    if (rc == PR_OK)
-        rc = make_markers(g, thread, err);
+    pr_code rc = scan_thread(g, thread, err);
     if (rc != PR_OK)
         return rc;
     conv_json_open(&g->json, '{');
