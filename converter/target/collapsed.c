@@ -5,7 +5,8 @@
  * Other styles: "pyspy" as py-spy's raw format, "plain" the names of functions
  * alone, with all threads together; names are escaped as in our own.
  * A comparison has two counts a line, as difffolded.pl writes it: of the base
- * and of the other inputs; threads are compared by their names alone.
+ * and of the other inputs; threads are compared by their names alone.  They are
+ * counts and not a test: a stack has too few samples (spec/convert.md 5).
  * Own style: names escaped (PR_QUOTE_FRAME, and the space in front of a
  * number at the end of a frame becomes '_'), equal lines added up.
  * Stock style: byte by byte what CPython 3.15 Lib/profiling/sampling/
