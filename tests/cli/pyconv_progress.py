@@ -36,7 +36,7 @@ def has_opened(process, path):
 
 
 def state_of(process, *options):
-    """Of a change of its state, which a later call sees again."""
+    """A change of its state, which a later call sees again; None: no change."""
     return os.waitid(os.P_PID, process, os.WNOWAIT | os.WEXITED | sum(options))
 
 
@@ -60,7 +60,7 @@ def read_all(fd):
 
 
 def convert(path, *options, terminal=True):
-    """What pyconv prints on stderr; None: it ended too early."""
+    """The text of pyconv on stderr; None: it ended too early."""
     ours, its = pty.openpty() if terminal else os.pipe()
     process = os.fork()
     if process == 0:
@@ -104,7 +104,7 @@ def main():
         percents = [int(percent) for _, _, percent in bars]
         results.check("the bar grows", percents == sorted(set(percents)) and
                       percents and percents[-1] <= 100, percents)
-        results.check("the bar is removed, and a note says what was written",
+        results.check("the bar is removed, and a note counts the samples",
                       re.search(r"%\r\033\[Kpyconv: " + str(SAMPLES) +
                                 r" samples to 'out\.csv'\r\n$", text),
                       repr(text))
