@@ -54,7 +54,8 @@ struct conv_merge {
     pr_strings meta_keys;
     pr_list meta_input; /* the input that had it first */
     pr_list string_map, frame_map, process_map, thread_map; /* of this input */
-    pr_list push;                                           /* scratch */
+    uint32_t *push;                                         /* scratch */
+    size_t cap_push;
     uint64_t *time;
     size_t cap_time;
     pr_stats stats;
@@ -330,16 +331,14 @@ merge_rename(pr_sink *sink, uint32_t thread, const char *name, size_t len,
 static pr_code
 map_push(conv_merge *m, pr_delta *delta, pr_err *err)
 {
-    m->push.n = 0;
+    if (!pr_grow(&m->push, &m->cap_push, delta->n_push, sizeof *m->push))
+        return pr_no_memory(err);
     for (uint32_t i = 0; i < delta->n_push; i++) {
         if (delta->push[i] >= m->frame_map.n)
             return broken_producer(err);
-        pr_code rc =
-            pr_list_add(&m->push, m->frame_map.at[delta->push[i]], err);
-        if (rc != PR_OK)
-            return rc;
+        m->push[i] = m->frame_map.at[delta->push[i]];
     }
-    delta->push = m->push.at;
+    delta->push = m->push;
     return PR_OK;
 }
 
@@ -479,7 +478,7 @@ free_merge(conv_merge *m)
     pr_list_release(&m->frame_map);
     pr_list_release(&m->process_map);
     pr_list_release(&m->thread_map);
-    pr_list_release(&m->push);
+    free(m->push);
     free(m->last_us);
     free(m->counters);
     free(m->time);

@@ -11,7 +11,7 @@
  * of 8 MiB gain nothing. */
 enum {
     ARCHIVE_LEVEL = 19,
-    MERGE_LEVEL = 3, /* many files at once: time counts */
+    MERGE_LEVEL = 1, /* many files at once: time counts, and 3 saves 2 % */
     ARCHIVE_SEGMENT = 8 * 1024 * 1024,
     ARCHIVE_CHECKPOINT_US = 0x7fffffff
 };
