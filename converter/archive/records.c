@@ -33,13 +33,13 @@ static const struct kind {
     {"event", offsetof(conv_tables, event)},
     {"task", offsetof(conv_tables, task)},
     {"loss", offsetof(conv_tables, loss)},
-    {"tree_total", offsetof(conv_tables, tree)},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* The tables whose rows begin with the profile's id. */
-static const char *const by_profile[] = {"label", "meta", "function_total",
-                                         "edge_total", "archive_rows"};
+static const char *const by_profile[] = {"label",          "meta",
+                                         "function_total", "edge_total",
+                                         "tree_total",     "archive_rows"};
 
 static pr_code
 execute(sqlite3 *database, const char *sql, pr_err *err)

@@ -24,16 +24,28 @@ conv_amount_add(conv_amount *to, const conv_amount *what)
     to->ran_us += what->ran_us;
 }
 
+/* Samples, time, and those that ran, of self and then of total. */
+enum { CONV_SUMS_COLUMNS = 8 };
+
+static inline void
+conv_sums_fill(const conv_sums *sums, int64_t *row)
+{
+    const conv_amount *const amounts[] = {&sums->self, &sums->total};
+    for (size_t i = 0; i < 2; i++, row += 4) {
+        row[0] = conv_row_limit(amounts[i]->n);
+        row[1] = conv_row_limit(amounts[i]->us);
+        row[2] = conv_row_limit(amounts[i]->ran_n);
+        row[3] = conv_row_limit(amounts[i]->ran_us);
+    }
+}
+
 static inline void
 conv_sums_put(conv_row *row, const conv_sums *sums)
 {
-    const conv_amount *const amounts[] = {&sums->self, &sums->total};
-    for (size_t i = 0; i < 2; i++) {
-        conv_row_unsigned(row, amounts[i]->n);
-        conv_row_unsigned(row, amounts[i]->us);
-        conv_row_unsigned(row, amounts[i]->ran_n);
-        conv_row_unsigned(row, amounts[i]->ran_us);
-    }
+    int64_t value[CONV_SUMS_COLUMNS];
+    conv_sums_fill(sums, value);
+    for (size_t i = 0; i < CONV_SUMS_COLUMNS; i++)
+        conv_row_integer(row, value[i]);
 }
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "converter/tables/function_tree.h"
 
+#include "converter/tables/rows.h"
+
 #include <stdlib.h>
 
 /* A child of the row that is being divided: a function and its positions. */
@@ -113,25 +115,34 @@ conv_tree_choose(const conv_entry *entry, const uint64_t *below, conv_tree *ret,
     return pr_no_memory(err);
 }
 
-pr_code
-conv_tree_put(conv_entry *entry, const conv_tree *tree, pr_err *err)
+typedef struct tree_walk {
+    const conv_entry *e;
+    const conv_tree *tree;
+    size_t at;
+} tree_walk;
+
+/* Rows are in order of their parents. */
+static bool
+next_row(void *context, int64_t *row)
 {
-    conv_row row;
-    int64_t first = entry->tables->tree + 1;
-    pr_code rc =
-        conv_row_open(&row, entry->tables->database, "tree_total", 12, err);
-    for (size_t i = 0; i < tree->n && rc == PR_OK; i++) {
-        const conv_tree_row *r = &tree->row[i];
-        conv_row_integer(&row, ++entry->tables->tree);
-        conv_row_integer(&row, entry->profile);
-        conv_row_integer(&row, r->parent == PR_TABLE_NONE ? CONV_NULL
-                                                          : first + r->parent);
-        conv_row_integer(&row, entry->function.at[r->function]);
-        conv_sums_put(&row, &r->sums);
-        rc = conv_row_put(&row, err);
-    }
-    conv_row_close(&row);
-    return rc;
+    tree_walk *w = context;
+    if (w->at == w->tree->n)
+        return false;
+    const conv_tree_row *r = &w->tree->row[w->at++];
+    row[0] = w->e->profile;
+    row[1] = r->parent == PR_TABLE_NONE ? 0 : (int64_t)r->parent + 1;
+    row[2] = (int64_t)w->at;
+    row[3] = w->e->function.at[r->function];
+    conv_sums_fill(&r->sums, row + 4);
+    return true;
+}
+
+pr_code
+conv_tree_put(const conv_entry *entry, const conv_tree *tree, pr_err *err)
+{
+    tree_walk w = {entry, tree, 0};
+    return conv_rows_insert(entry->tables->database, "tree_total", 12, next_row,
+                            &w, err);
 }
 
 void

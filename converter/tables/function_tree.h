@@ -12,7 +12,7 @@
 #include "converter/tables/amounts.h"
 #include "converter/tables/entry.h"
 
-enum { CONV_TREE_PARTS = 1000 };
+enum { CONV_TREE_PARTS = 10000 };
 
 typedef struct conv_tree_row {
     uint32_t parent;   /* a row before it; PR_TABLE_NONE: a root */
@@ -43,7 +43,8 @@ conv_tree_add(conv_tree *tree, uint32_t position, const conv_amount *self,
     conv_amount_add(&tree->row[at - 1].sums.total, below);
 }
 
-pr_code conv_tree_put(conv_entry *entry, const conv_tree *tree, pr_err *err);
+pr_code conv_tree_put(const conv_entry *entry, const conv_tree *tree,
+                      pr_err *err);
 void conv_tree_release(conv_tree *tree);
 
 #endif

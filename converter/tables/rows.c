@@ -35,7 +35,8 @@ rows_connect(sqlite3 *database, void *context, int argc,
     (void)argv;
     (void)message;
     int rc = sqlite3_declare_vtab(
-        database, "CREATE TABLE x(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9)");
+        database,
+        "CREATE TABLE x(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11)");
     if (rc != SQLITE_OK)
         return rc;
     table *made = sqlite3_malloc64(sizeof *made);

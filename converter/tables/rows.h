@@ -10,7 +10,7 @@
 
 #include "converter/tables/row.h"
 
-enum { CONV_ROWS_COLUMNS = 10 }; /* at most */
+enum { CONV_ROWS_COLUMNS = 12 }; /* at most */
 
 /* Fill the next row, CONV_NULL for NULL; false: none. */
 typedef bool (*conv_rows_next)(void *context, int64_t *row);

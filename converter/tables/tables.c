@@ -92,7 +92,6 @@ learn_ids(conv_tables *t, pr_err *err)
         {"SELECT ifnull(max(id), 0) FROM node", &t->node},
         {"SELECT ifnull(max(id), 0) FROM run", &t->run},
         {"SELECT ifnull(max(id), 0) FROM node_self", &t->node_self},
-        {"SELECT ifnull(max(id), 0) FROM tree_total", &t->tree},
         {"SELECT ifnull(max(id), 0) FROM event", &t->event},
         {"SELECT ifnull(max(id), 0) FROM task", &t->task},
         {"SELECT ifnull(max(id), 0) FROM loss", &t->loss},

@@ -40,8 +40,7 @@ typedef struct conv_tables {
     conv_names names;
     conv_function_sums function_sums;
     /* the greatest ids in use */
-    int64_t profile, process, thread, node, run, node_self, tree, event, task,
-        loss;
+    int64_t profile, process, thread, node, run, node_self, event, task, loss;
 } conv_tables;
 
 /* Begin to add: the tables are made in an empty database and learnt from one

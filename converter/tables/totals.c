@@ -235,15 +235,6 @@ add_up(totals *t, const selves *s, pr_err *err)
     return PR_OK;
 }
 
-static void
-fill_amount(const conv_amount *a, int64_t *row)
-{
-    row[0] = conv_row_limit(a->n);
-    row[1] = conv_row_limit(a->us);
-    row[2] = conv_row_limit(a->ran_n);
-    row[3] = conv_row_limit(a->ran_us);
-}
-
 /* Rows in the order of their primary key: the tables grow at their ends. */
 typedef struct order {
     uint32_t a, b; /* the key: ids of rows */
@@ -275,8 +266,7 @@ next_function(void *context, int64_t *row)
     const conv_sums *s = &w->t->function[o->at];
     row[0] = w->t->e->profile;
     row[1] = o->a;
-    fill_amount(&s->self, row + 2);
-    fill_amount(&s->total, row + 6);
+    conv_sums_fill(s, row + 2);
     return true;
 }
 

@@ -85,13 +85,14 @@
         " self_n INTEGER NOT NULL, self_us INTEGER NOT NULL,"                  \
         " total_n INTEGER NOT NULL, total_us INTEGER NOT NULL,"                \
         " PRIMARY KEY(profile_id, callee_id, caller_id)) WITHOUT ROWID;",      \
-        "CREATE TABLE tree_total(id INTEGER PRIMARY KEY,"                      \
-        " profile_id INTEGER NOT NULL, parent_id INTEGER,"                     \
+        "CREATE TABLE tree_total(profile_id INTEGER NOT NULL,"                 \
+        " parent_id INTEGER NOT NULL, id INTEGER NOT NULL,"                    \
         " function_id INTEGER NOT NULL, self_n INTEGER NOT NULL,"              \
         " self_us INTEGER NOT NULL, self_ran_n INTEGER NOT NULL,"              \
         " self_ran_us INTEGER NOT NULL, total_n INTEGER NOT NULL,"             \
         " total_us INTEGER NOT NULL, total_ran_n INTEGER NOT NULL,"            \
-        " total_ran_us INTEGER NOT NULL);",                                    \
+        " total_ran_us INTEGER NOT NULL,"                                      \
+        " PRIMARY KEY(profile_id, parent_id, id)) WITHOUT ROWID;",             \
         "CREATE TABLE event(id INTEGER PRIMARY KEY,"                           \
         " process_id INTEGER NOT NULL, thread_id INTEGER, kind TEXT NOT NULL," \
         " t0_us INTEGER NOT NULL, t1_us INTEGER NOT NULL, detail TEXT);",      \

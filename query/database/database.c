@@ -304,7 +304,7 @@ static const struct shape {
                      " total_n, total_us, total_ran_n, total_ran_us"},
     {"edge_total", "profile_id, callee_id, caller_id, self_n, self_us,"
                    " total_n, total_us"},
-    {"tree_total", "id, profile_id, parent_id, function_id, self_n, self_us,"
+    {"tree_total", "profile_id, parent_id, id, function_id, self_n, self_us,"
                    " self_ran_n, self_ran_us, total_n, total_us, total_ran_n,"
                    " total_ran_us"},
     {"event", "id, process_id, thread_id, kind, t0_us, t1_us, detail"},

@@ -61,67 +61,105 @@ q_stored_sums_read(q_database *database, sqlite3_stmt *stmt, q_groups *ret,
 
 /* ---- trees ---- */
 
-/* The ids of the rows so far, ascending. */
-typedef struct ids {
-    int64_t *id;
-    size_t cap;
-} ids;
+/* Rows of several profiles that are at one level of the tree. */
+typedef struct row {
+    int64_t profile, id; /* 0: what roots stand on */
+    uint32_t group;
+} row;
 
-/* The group of the row with this id, or PR_TABLE_NONE. */
-static uint32_t
-find_row(const ids *rows, size_t n, int64_t id)
+typedef struct rows {
+    row *at;
+    size_t len, cap;
+} rows;
+
+static bool
+add_row(rows *level, int64_t profile, int64_t id, uint32_t group)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows->id[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && rows->id[low] == id ? (uint32_t)low : PR_TABLE_NONE;
+    if (!pr_grow(&level->at, &level->cap, level->len + 1, sizeof *level->at))
+        return false;
+    level->at[level->len++] = (row){profile, id, group};
+    return true;
 }
 
 static pr_code
-add_row(sqlite3_stmt *stmt, const ids *rows, q_groups *groups, pr_err *err)
+read_profiles(q_database *database, sqlite3_stmt *stmt, rows *level,
+              pr_err *err)
+{
+    pr_code rc;
+    while ((rc = q_database_step(database, stmt, err)) == PR_OK)
+        if (!add_row(level, sqlite3_column_int64(stmt, 0), 0, PR_TABLE_NONE))
+            return pr_no_memory(err);
+    return rc == PR_END ? PR_OK : rc;
+}
+
+static pr_code
+add_child(q_groups *groups, sqlite3_stmt *stmt, const row *on, rows *above,
+          pr_err *err)
 {
     int64_t id = sqlite3_column_int64(stmt, 0);
-    q_group g = {.a = sqlite3_column_int64(stmt, 2), .parent = PR_TABLE_NONE};
-    bool is_root = sqlite3_column_type(stmt, 1) == SQLITE_NULL;
-    if (!is_root)
-        g.parent = find_row(rows, groups->len, sqlite3_column_int64(stmt, 1));
-    if ((!is_root && g.parent == PR_TABLE_NONE) || !add_amounts(&g, stmt, 3))
-        return PR_FAIL(err, PR_DAMAGED, "row %lld of tree_total cannot be",
-                       (long long)id);
-    g.depth = is_root ? 0 : groups->group[g.parent].depth + 1;
-    rows->id[groups->len] = id;
-    groups->group[groups->len++] = g;
+    uint32_t at =
+        q_groups_find(groups, 0, sqlite3_column_int64(stmt, 1), 0, on->group);
+    if (at == PR_TABLE_NONE || !add_row(above, on->profile, id, at))
+        return pr_no_memory(err);
+    q_group *g = &groups->group[at];
+    g->depth =
+        on->group == PR_TABLE_NONE ? 0 : groups->group[on->group].depth + 1;
+    if (id <= on->id || !add_amounts(g, stmt, 2))
+        return PR_FAIL(err, PR_DAMAGED,
+                       "row %lld of tree_total of profile %lld cannot be",
+                       (long long)id, (long long)on->profile);
     return PR_OK;
 }
 
+static pr_code
+read_children(q_database *database, sqlite3_stmt *stmt, const row *on,
+              q_groups *groups, rows *above, pr_err *err)
+{
+    pr_code rc;
+    sqlite3_bind_int64(stmt, 1, on->profile);
+    sqlite3_bind_int64(stmt, 2, on->id);
+    while ((rc = q_database_step(database, stmt, err)) == PR_OK)
+        if ((rc = add_child(groups, stmt, on, above, err)) != PR_OK)
+            break;
+    sqlite3_reset(stmt);
+    return rc == PR_END ? PR_OK : rc;
+}
+
+/* The rows that stand on those of a level; the groups of the level are
+ * complete. */
+static pr_code
+read_level(q_database *database, sqlite3_stmt *children, int64_t least_n,
+           const rows *level, q_groups *groups, rows *above, pr_err *err)
+{
+    pr_code rc = PR_OK;
+    for (size_t i = 0; i < level->len && rc == PR_OK; i++) {
+        const row *on = &level->at[i];
+        if (on->group == PR_TABLE_NONE ||
+            groups->group[on->group].total.n >= least_n)
+            rc = read_children(database, children, on, groups, above, err);
+    }
+    return rc;
+}
+
 pr_code
-q_stored_tree_read(q_database *database, sqlite3_stmt *stmt, q_groups *ret,
+q_stored_tree_read(q_database *database, sqlite3_stmt *profiles,
+                   sqlite3_stmt *children, int64_t least_n, q_groups *ret,
                    pr_err *err)
 {
     q_groups groups = {0};
-    ids rows = {0};
-    pr_code rc;
-    while ((rc = q_database_step(database, stmt, err)) == PR_OK) {
-        if (groups.len >= PR_TABLE_NONE - 1 ||
-            !pr_grow(&groups.group, &groups.cap, groups.len + 1,
-                     sizeof *groups.group) ||
-            !pr_grow(&rows.id, &rows.cap, groups.len + 1, sizeof *rows.id))
-            rc = pr_no_memory(err);
-        else
-            rc = add_row(stmt, &rows, &groups, err);
-        if (rc != PR_OK)
-            break;
+    rows level = {0};
+    pr_code rc = read_profiles(database, profiles, &level, err);
+    while (rc == PR_OK && level.len) {
+        rows above = {0};
+        rc = read_level(database, children, least_n, &level, &groups, &above,
+                        err);
+        free(level.at);
+        level = above;
     }
-    free(rows.id);
-    if (rc == PR_END) {
+    free(level.at);
+    if (rc == PR_OK)
         *ret = groups;
-        return PR_OK;
-    }
-    q_groups_release(&groups);
+    else
+        q_groups_release(&groups);
     return rc;
 }

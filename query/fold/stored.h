@@ -7,17 +7,22 @@
 
 #include "query/fold/fold.h"
 
-/* The database has all rows of a tree above this share, in millionths. */
-enum { Q_STORED_TREE_ABOVE = 1000 };
+/* The database has all rows of a tree above this share, in millionths; so it
+ * has the whole tree of a profile of at most so many samples. */
+enum { Q_STORED_TREE_ABOVE = 100, Q_STORED_TREE_SAMPLES = 10000 };
 
 /* stmt yields (split, a, the four amounts of self, of total), in any order and
  * a key any number of times.  PR_DAMAGED: a number that cannot be. */
 pr_code q_stored_sums_read(q_database *database, sqlite3_stmt *stmt,
                            q_groups *ret, pr_err *err);
 
-/* stmt yields (id, parent_id, function_id, the four amounts of self, of total)
- * in order of id.  PR_DAMAGED: a row that does not stand on an earlier one. */
-pr_code q_stored_tree_read(q_database *database, sqlite3_stmt *stmt,
+/* profiles yields ids; children, given a profile and the id of a row or 0,
+ * yields (id, function_id, the four amounts of self, of total) of the rows that
+ * stand on it.  The trees are added up from the roots on: rows on a stack with
+ * less than least_n samples are not read.  PR_DAMAGED: a number that cannot
+ * be, or a row that does not stand on an earlier one. */
+pr_code q_stored_tree_read(q_database *database, sqlite3_stmt *profiles,
+                           sqlite3_stmt *children, int64_t least_n,
                            q_groups *ret, pr_err *err);
 
 #endif

@@ -163,14 +163,13 @@ make_stored(q_database *database, const q_query *query, q_plan *plan,
     plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
     plan->samples = sqlite3_mprintf(
         "SELECT 0, split, samples, weight_us, ran_n, ran_us FROM (%s)", parts);
-    if (query->verb == Q_TREE)
+    if (query->verb == Q_TREE) {
+        plan->profiles = sqlite3_mprintf("SELECT id FROM (%s)", parts);
         plan->tree = sqlite3_mprintf(
-            "SELECT id, parent_id, function_id, self_n, self_us, self_ran_n,"
-            " self_ran_us, total_n, total_us, total_ran_n, total_ran_us"
-            " FROM tree_total WHERE profile_id IN (SELECT id FROM (%s))"
-            " ORDER BY id",
-            parts);
-    else /* each profile's rows lie together, in order */
+            "SELECT id, function_id, self_n, self_us, self_ran_n, self_ran_us,"
+            " total_n, total_us, total_ran_n, total_ran_us FROM tree_total"
+            " WHERE profile_id = ?1 AND parent_id = ?2");
+    } else /* each profile's rows lie together, in order */
         plan->sums = sqlite3_mprintf(
             "SELECT split, function_id, self_n, self_us, self_ran_n,"
             " self_ran_us, total_n, total_us, total_ran_n, total_ran_us"
@@ -178,9 +177,8 @@ make_stored(q_database *database, const q_query *query, q_plan *plan,
             " ON profile_id = part.id",
             parts);
     sqlite3_free(parts);
-    return plan->table && plan->samples && (plan->tree || plan->sums)
-               ? PR_OK
-               : pr_no_memory(err);
+    bool made = plan->sums || (plan->tree && plan->profiles);
+    return plan->table && plan->samples && made ? PR_OK : pr_no_memory(err);
 }
 
 static pr_code
@@ -312,8 +310,8 @@ plan_edges(q_database *database, const q_query *query, q_plan *plan,
     return rc;
 }
 
-/* Has the database all rows of this tree?  Those of several profiles do not
- * add up: a stack may be small in one of them. */
+/* Has the database all rows of this tree?  Of several profiles it must have the
+ * whole trees: a stack may be small in one of them. */
 static pr_code
 have_tree(q_database *database, const q_query *query, const q_plan *plan,
           bool *ret, pr_err *err)
@@ -327,10 +325,10 @@ have_tree(q_database *database, const q_query *query, const q_plan *plan,
     if (rc != PR_OK)
         return rc;
     char *sql = sqlite3_mprintf(
-        "SELECT count(*) = 1 AND EXISTS (SELECT 1 FROM tree_total WHERE"
-        " profile_id IN (SELECT id FROM profile WHERE %s)) FROM profile"
-        " WHERE %s",
-        profiles, profiles);
+        "SELECT (count(*) = 1 OR max(samples) <= %d) AND EXISTS (SELECT 1 FROM"
+        " tree_total WHERE parent_id = 0 AND profile_id IN (SELECT id FROM"
+        " profile WHERE %s)) FROM profile WHERE %s",
+        Q_STORED_TREE_SAMPLES, profiles, profiles);
     sqlite3_free(profiles);
     rc = q_database_integer(database, sql, &there, err);
     sqlite3_free(sql);
@@ -538,6 +536,7 @@ q_plan_release(q_plan *plan)
 {
     sqlite3_free(plan->all);
     sqlite3_free(plan->sums);
+    sqlite3_free(plan->profiles);
     sqlite3_free(plan->tree);
     sqlite3_free(plan->samples);
     sqlite3_free(plan->functions);

@@ -33,10 +33,10 @@ typedef enum q_after {
 
 typedef struct q_plan {
     q_shape shape;
-    char *all;     /* ready: one row (n, us, ran_n, ran_us) of all samples */
-    char *sums;    /* of q_stored_sums_read() */
-    char *tree;    /* of q_stored_tree_read() */
-    char *samples; /* of q_samples_read() or _read_runs() */
+    char *all;  /* ready: one row (n, us, ran_n, ran_us) of all samples */
+    char *sums; /* of q_stored_sums_read() */
+    char *profiles, *tree;   /* of q_stored_tree_read() */
+    char *samples;           /* of q_samples_read() or _read_runs() */
     char *functions, *nodes; /* of q_nodes_read() */
     char *answer;            /* over the table */
     q_fold fold;

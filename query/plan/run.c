@@ -282,22 +282,46 @@ fold(q_database *database, const q_plan *plan, q_amount *ret_all, pr_err *err)
     return rc;
 }
 
-/* The same from totals or a tree that the database has. */
+static pr_code
+read_stored_sums(q_database *database, const q_plan *plan, q_groups *ret,
+                 pr_err *err)
+{
+    sqlite3_stmt *stmt;
+    pr_code rc = q_database_prepare(database, plan->sums, &stmt, err);
+    if (rc == PR_OK)
+        rc = q_stored_sums_read(database, stmt, ret, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static pr_code
+read_stored_tree(q_database *database, const q_plan *plan,
+                 const q_samples *samples, q_groups *ret, pr_err *err)
+{
+    sqlite3_stmt *profiles, *children = NULL;
+    int64_t least = share_of(samples->all.n, plan->above);
+    pr_code rc = q_database_prepare(database, plan->profiles, &profiles, err);
+    if (rc == PR_OK)
+        rc = q_database_prepare(database, plan->tree, &children, err);
+    if (rc == PR_OK)
+        rc = q_stored_tree_read(database, profiles, children, least, ret, err);
+    sqlite3_finalize(profiles);
+    sqlite3_finalize(children);
+    return rc;
+}
+
+/* The same from totals or trees that the database has. */
 static pr_code
 take_stored(q_database *database, const q_plan *plan, q_amount *ret_all,
             pr_err *err)
 {
     q_samples samples = {0};
     q_groups groups = {0};
-    sqlite3_stmt *stmt = NULL;
     pr_code rc = read_samples(database, plan, &samples, err);
     if (rc == PR_OK)
-        rc = q_database_prepare(database, plan->tree ? plan->tree : plan->sums,
-                                &stmt, err);
-    if (rc == PR_OK)
-        rc = plan->tree ? q_stored_tree_read(database, stmt, &groups, err)
-                        : q_stored_sums_read(database, stmt, &groups, err);
-    sqlite3_finalize(stmt);
+        rc = plan->tree
+                 ? read_stored_tree(database, plan, &samples, &groups, err)
+                 : read_stored_sums(database, plan, &groups, err);
     if (rc == PR_OK)
         rc = after_fold(plan, &samples, &groups, err);
     if (rc == PR_OK)
@@ -410,9 +434,13 @@ explain(q_database *database, const char *text, const q_plan *plan,
 {
     const struct {
         const char *name, *sql;
-    } steps[] = {{"all", plan->all},         {"tree", plan->tree},
-                 {"samples", plan->samples}, {"functions", plan->functions},
-                 {"nodes", plan->nodes},     {"answer", plan->answer}};
+    } steps[] = {{"all", plan->all},
+                 {"profiles", plan->profiles},
+                 {"tree", plan->tree},
+                 {"samples", plan->samples},
+                 {"functions", plan->functions},
+                 {"nodes", plan->nodes},
+                 {"answer", plan->answer}};
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     const char *word = "";
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {

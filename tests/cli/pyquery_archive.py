@@ -105,9 +105,9 @@ def content(path):
         "SELECT key, value, count(*) FROM label GROUP BY 1, 2 ORDER BY 1, 2",
         "SELECT f.hash, self_n, total_n, total_us, self_ran_us FROM"
         " function_sum JOIN function f ON f.id = function_id ORDER BY 1",
-        "SELECT p.hash, f.hash, t.self_n, t.total_n, t.parent_id IS NULL FROM"
+        "SELECT p.hash, f.hash, t.self_n, t.total_n, t.parent_id, t.id FROM"
         " tree_total t JOIN profile p ON p.id = t.profile_id JOIN function f"
-        " ON f.id = t.function_id ORDER BY 1, 2, 3, 4, 5",
+        " ON f.id = t.function_id ORDER BY 1, 2, 3, 4, 5, 6",
         "SELECT count(*) FROM meta", "SELECT count(*) FROM process",
         "SELECT name, problem FROM archive_file ORDER BY 1")
     found = [connection.execute(query).fetchall() for query in queries]
