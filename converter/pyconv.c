@@ -183,15 +183,19 @@ note(const conv_report *done, const char *output)
                    (double)done->unobserved_us / 1e6);
 }
 
-/* One conversion to `output`; its notes and errors are printed. */
+/* One conversion to `output`, or with `growth` an update of it; its notes and
+ * errors are printed. */
 static pr_code
-convert_once(arguments *args, const char *output, conv_report *done)
+convert_once(arguments *args, const char *output, conv_growth *growth,
+             conv_report *done)
 {
     pr_err err = PR_ERR_INIT;
     progress shown;
     args->conv.progress = begin_progress(&shown, args->quiet);
-    pr_code rc = conv_run(args->input, args->n_inputs, args->target, output,
-                          &args->conv, done, &err);
+    pr_code rc = growth ? conv_grow(args->input[0], output, &args->conv, growth,
+                                    done, &err)
+                        : conv_run(args->input, args->n_inputs, args->target,
+                                   output, &args->conv, done, &err);
     end_progress(&shown);
     bool growing = args->action == ARG_FOLLOW && rc == PR_CUT;
     if (rc != PR_OK && !growing)
@@ -213,18 +217,20 @@ wait_for_growth(const char *path, off_t *size)
     *size = stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-/* Convert as often as the file grows, but rest nine times as long as a
- * conversion takes. */
+/* Convert as often as the file grows, a database by what is new, but rest nine
+ * times as long as that takes. */
 static int
 follow(arguments *args, const char *output)
 {
     off_t size = -1;
+    conv_growth growth = {0, 0};
+    bool grows = strcmp(args->target, "sqlite") == 0;
     for (;;) {
         conv_report done = {.delivered = 0};
         struct timespec begin;
         wait_for_growth(args->input[0], &size);
         clock_gettime(CLOCK_MONOTONIC, &begin);
-        pr_code rc = convert_once(args, output, &done);
+        pr_code rc = convert_once(args, output, grows ? &growth : NULL, &done);
         if (rc != PR_CUT)
             return status_of(rc, done.delivered);
         args->conv.force |= done.delivered; /* its own output */
@@ -254,7 +260,7 @@ convert(arguments *args)
     if (args->action == ARG_FOLLOW) {
         status = follow(args, output);
     } else {
-        pr_code rc = convert_once(args, output, &done);
+        pr_code rc = convert_once(args, output, NULL, &done);
         status = status_of(rc, done.delivered);
     }
     free(made);

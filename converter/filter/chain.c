@@ -24,6 +24,8 @@ open_stages(const conv_filters *f, uint32_t max_depth, bool keep_frames,
         rc = conv_sample_filter(f, skip, filtered, *sink, sink, err);
     if (rc == PR_OK && (f->strip_prefix.n || f->map.n))
         rc = conv_path_filter(f, *sink, sink, err);
+    if (rc == PR_OK && f->settled_us)
+        rc = conv_settled_filter(f->settled_us, skip, *sink, sink, err);
     return rc;
 }
 

@@ -62,6 +62,8 @@ typedef struct conv_filters {
     conv_name_list strip_prefix; /* beginnings of paths that are left out */
     conv_name_list map;          /* "OLD=NEW": beginnings that are replaced */
     int hide_native;             /* 1: leave <native> frames out */
+    uint64_t settled_us;         /* samples from then on are left out; they end
+                                  * the time of those before; 0: none */
 } conv_filters;
 
 /* Metadata of a profile that filters took samples from: its gaps do not stand
@@ -166,6 +168,22 @@ pr_code conv_run(const char *const *input, size_t n, const char *target,
 pr_code conv_to_memory(const char *const *input, size_t n,
                        const conv_opts *opts, struct sqlite3 **ret,
                        pr_err *err);
+
+/* How far a database has kept up with a file: zero at first, the caller's. */
+typedef struct conv_growth {
+    uint64_t settled_us; /* it has all before this moment */
+    uint32_t parts;      /* that were added since it was made from the whole */
+} conv_growth;
+
+/* Bring the database `output` up to date with a profile that is being written:
+ * only new segments are decoded and added, so that the cost is theirs, a search
+ * for checkpoints in the file's bytes, and a sixty-fourth of one conversion.
+ * The last moments of the file, some intervals, wait for the next call.  A file that is finished, or that does not grow by checkpoints, is
+ * converted as by conv_run(), and what the database had before is gone.
+ * PR_CUT: the file is not finished; ret->delivered says whether there is a
+ * database.  Other codes as conv_run(). */
+pr_code conv_grow(const char *input, const char *output, const conv_opts *opts,
+                  conv_growth *growth, conv_report *ret, pr_err *err);
 
 /* Bring the database at `path` up to date with a folder's profiles, its files
  * that end in .bin, and open it as it is then: a file that is new or changed

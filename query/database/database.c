@@ -21,7 +21,8 @@ enum {
     MAX_VALUE = 64 * 1024 * 1024, /* bytes of one value or row */
     MAX_EXPRESSION_DEPTH = 200,
     MAX_PATTERN = 1000,
-    MAX_TICKS = 50000 /* 5e9 steps: a minute or two */
+    MAX_TICKS = 50000,  /* 5e9 steps: a minute or two */
+    PATIENCE_MS = 10000 /* for a program that adds to the database */
 };
 
 static int
@@ -502,6 +503,8 @@ open_sqlite(const char *path, bool is_wal, sqlite3 **ret, pr_err *err)
         uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI,
         NULL);
     sqlite3_free(uri);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_busy_timeout(*ret, PATIENCE_MS);
     if (rc == SQLITE_OK)
         return PR_OK;
     sqlite3_close(*ret);

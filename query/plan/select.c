@@ -504,6 +504,7 @@ resolve_range(q_database *database, const q_query *query, range *ret,
     "thread CROSS JOIN process ON process.id = process_id"     \
     " CROSS JOIN profile ON profile.id = profile_id"           \
     " CROSS JOIN run ON run.id BETWEEN first_run AND last_run" \
+    " AND run.thread_id = thread.id"                           \
     " WHERE thread.t0_us < %s AND thread.t1_us >= %s"
 
 static pr_code

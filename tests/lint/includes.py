@@ -62,6 +62,7 @@ ROOMS = {
                       "converter/encode", "converter/input", "include/base",
                       PUBLIC + ":error profile sink reader convert"],
     "converter/archive": ["converter/job", "converter/target",
+                          "converter/filter", "converter/input",
                           "converter/tables", "include/base",
                           PUBLIC + ":error profile convert"],
     "converter": ["converter/job", "converter/encode", "include/base",
