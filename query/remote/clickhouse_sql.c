@@ -1,10 +1,12 @@
 /*
  * clickhouse_sql.c - the statements for the tables of spec/clickhouse.sql.
  *
- * They are in the SQL that ClickHouse 18.16 and today's share: one JOIN in a
- * SELECT, no window functions.  Each reads a table that may be spread over
- * servers, and joins it with subqueries that each server answers from its own
- * part (distributed_product_mode = local, base/clickhouse_http.h); so the rows of a
+ * They are in the SQL that ClickHouse 18.16 and 26.5 share: one JOIN in a
+ * SELECT, whose sides have names, no window functions.  ALL INNER, because ANY
+ * INNER drops rows of the left side from 20.1 on; the right side has each key
+ * once.  Each reads a table that may be spread over servers, and joins it with
+ * subqueries that each server answers from its own part
+ * (distributed_product_mode = local, base/clickhouse_http.h); so the rows of a
  * profile must lie on one server.
  *
  * Rows count if their load is that of their profile: a hand-over that was
@@ -62,12 +64,12 @@ put_basis(pr_buffer *sql)
         " 1 AS one, count() AS all_profiles, sum(samples) AS all_samples,"
         " sum(unobserved_us) AS all_unobserved, max(knows_ran) AS ran,"
         " max(knows_cpu) AS cpu, max(knows_waiting) AS waiting FROM profile"
-        " WHERE load IN (" LOADS ")) ANY LEFT JOIN (SELECT 1 AS one,"
+        " WHERE load IN (" LOADS ")) AS a ANY LEFT JOIN (SELECT 1 AS one,"
         " count(proven) + count(sleeping) + count(stopped) AS known,"
         " sum(ifNull(proven, 0)) + sum(ifNull(sleeping, 0)) +"
         " sum(ifNull(stopped, 0)) AS all_proven, sum(unproven) AS"
         " all_unproven, sum(lost) AS all_lost FROM thread WHERE load IN (" LOADS
-        ")) USING one");
+        ")) AS b USING one");
 }
 
 static void
@@ -150,23 +152,24 @@ put_loads(const q_remote_question *question, pr_buffer *sql)
     pr_buffer_puts(sql, " GROUP BY profile)");
 }
 
-/* " ANY INNER JOIN (...) USING load": the profiles as (load, wall, part). */
+/* " ALL INNER JOIN (...) USING load": the profiles as (load, wall, part). */
 static void
 join_loads(const q_remote_question *question, pr_buffer *sql)
 {
     const q_query *query = question->query;
-    pr_buffer_puts(sql, " ANY INNER JOIN (");
+    pr_buffer_puts(sql, " ALL INNER JOIN (");
     if (query->split == Q_PER_LABEL) {
         pr_buffer_puts(sql, "SELECT load, wall, part FROM (");
         put_loads(question, sql);
-        pr_buffer_puts(sql, ") ANY INNER JOIN (SELECT load, value AS part FROM"
-                            " label WHERE key = ");
+        pr_buffer_puts(sql,
+                       ") AS a ALL INNER JOIN (SELECT load, value AS part FROM"
+                       " label WHERE key = ");
         put_name(&query->label, sql);
-        pr_buffer_puts(sql, ") USING load");
+        pr_buffer_puts(sql, ") AS b USING load");
     } else {
         put_loads(question, sql);
     }
-    pr_buffer_puts(sql, ") USING load");
+    pr_buffer_puts(sql, ") AS profiles USING load");
 }
 
 /* " WHERE load IN (...)" */
@@ -282,18 +285,18 @@ put_parts(const q_remote_question *question, pr_buffer *sql)
 
 /* ---- stacks ---- */
 
-/* " ANY INNER JOIN (...) USING load, node": the samples by stack, as (load, node,
+/* " ALL INNER JOIN (...) USING load, node": the samples by stack, as (load, node,
  * of_part, n, us, ran_n, ran_us). */
 static void
 join_stacks(const q_remote_question *question, pr_buffer *sql)
 {
     pr_buffer_puts(sql,
-                   " ANY INNER JOIN (SELECT load, node, any(part) AS of_part,"
+                   " ALL INNER JOIN (SELECT load, node, any(part) AS of_part,"
                    " sum(hits) AS n, sum(hit_us) AS us, sum(if(bitAnd(status,"
                    " 3) <> 0, hits, 0)) AS ran_n, sum(if(bitAnd(status, 3) <>"
                    " 0, hit_us, 0)) AS ran_us FROM (");
     put_samples(question, sql);
-    pr_buffer_puts(sql, ") GROUP BY load, node) USING load, node");
+    pr_buffer_puts(sql, ") GROUP BY load, node) AS stacks USING load, node");
 }
 
 #define STACK_AMOUNTS(ends)                                           \
@@ -365,10 +368,11 @@ put_edges(const q_remote_question *question, pr_buffer *sql)
                  "callers)]") " FROM (SELECT load, node, stack, " CALLERS " AS"
                               " callers FROM node");
     where_loads(question, sql);
-    pr_buffer_puts(sql, ") ARRAY JOIN arrayFilter((f, u) -> u = 1, callers,"
-                        " arrayEnumerateUniq(callers, stack)) AS caller,"
-                        " arrayFilter((f, u) -> u = 1, stack,"
-                        " arrayEnumerateUniq(callers, stack)) AS callee");
+    pr_buffer_puts(sql,
+                   ") AS nodes ARRAY JOIN arrayFilter((f, u) -> u = 1, callers,"
+                   " arrayEnumerateUniq(callers, stack)) AS caller,"
+                   " arrayFilter((f, u) -> u = 1, stack,"
+                   " arrayEnumerateUniq(callers, stack)) AS callee");
     join_stacks(question, sql);
     pr_buffer_printf(sql, " WHERE %s", side);
     put_functions_of(question, sql);
