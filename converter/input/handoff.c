@@ -59,15 +59,16 @@ batch_at(handoff *h, uint64_t i)
 
 /* ---- a batch ---- */
 
+/* One more than is needed: arrays without an element are not NULL. */
 static bool
 make_room(batch *b, const pr_delta *delta)
 {
+    size_t n_push = b->n_push + delta->n_push + 1;
+    size_t n_samples = b->n_samples + delta->n + 1;
     return pr_grow(&b->delta, &b->cap, b->n + 1, sizeof *b->delta) &&
-           pr_grow(&b->push, &b->cap_push, b->n_push + delta->n_push,
-                   sizeof *b->push) &&
-           pr_grow(&b->time_us, &b->cap_time, b->n_samples + delta->n,
-                   sizeof *b->time_us) &&
-           pr_grow(&b->status, &b->cap_status, b->n_samples + delta->n, 1);
+           pr_grow(&b->push, &b->cap_push, n_push, sizeof *b->push) &&
+           pr_grow(&b->time_us, &b->cap_time, n_samples, sizeof *b->time_us) &&
+           pr_grow(&b->status, &b->cap_status, n_samples, 1);
 }
 
 static pr_code
