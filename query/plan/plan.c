@@ -310,7 +310,7 @@ plan_edges(q_database *database, const q_query *query, q_plan *plan,
     return rc;
 }
 
-/* Has the database all rows of this tree?  Of several profiles it must have the
+/* Has the database all rows of this tree?  For several profiles it must have the
  * whole trees: a stack may be small in one of them. */
 static pr_code
 have_tree(q_database *database, const q_query *query, const q_plan *plan,
