@@ -86,7 +86,8 @@ look_of(const q_command *c)
                         isatty(STDOUT_FILENO) && (!no_colour || !no_colour[0])};
 }
 
-/* A pager that ends by itself if all fits on the screen; NULL: none. */
+/* A pager that ends by itself if all fits on the screen, or cat where there is
+ * no less; NULL: none. */
 static FILE *
 open_pager(const q_command *c)
 {
@@ -94,7 +95,7 @@ open_pager(const q_command *c)
     if (c->no_pager || c->format != Q_TABLE || !isatty(STDOUT_FILENO))
         return NULL;
     if (!pager || !pager[0])
-        pager = "less -FRX";
+        pager = "command -v less >/dev/null || exec cat; exec less -FRX";
     signal(SIGPIPE, SIG_IGN); /* the reader may leave the pager */
     fflush(stdout);
     return popen(pager, "w");
