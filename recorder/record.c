@@ -13,6 +13,9 @@
 #include <stdlib.h>
 
 enum {
+    STARVED_MS =
+        10000,      /* a sampler that waits for a processor may end so late */
+    AGAIN_MS = 100, /* between two checks of its state */
     QUEUE_BYTES = 8 << 20,
     CHECKPOINT_US = 1900000 /* the oldest sample a kill may cost */
 };
@@ -250,22 +253,42 @@ release(rec_record *r)
     free(r);
 }
 
-/* 0: it was not asked to end, and no limit applies. */
-static int
-wait_ms(const rec_record *r)
+/* How long it has not ended although it should. */
+static uint64_t
+overdue_ms(const rec_record *r)
 {
-    if (!r->stop_ns)
-        return REC_RECORD_END_MS;
-    uint64_t passed_ms = (rec_now_ns() - r->stop_ns) / 1000000;
-    return passed_ms < REC_RECORD_END_MS ? (int)(REC_RECORD_END_MS - passed_ms)
-                                         : 0;
+    return r->stop_ns ? (rec_now_ns() - r->stop_ns) / 1000000 : 0;
+}
+
+/* Is the sampler neither at its end nor waiting for a processor?  On a machine
+ * whose processors are all taken it may wait for one for seconds. */
+static bool
+is_held(const rec_record *r)
+{
+    uint64_t ms = overdue_ms(r);
+    return ms >= STARVED_MS ||
+           (ms >= REC_RECORD_END_MS && !rec_sampler_is_runnable(r->sampler));
+}
+
+static bool
+wait_for_end(const rec_record *r)
+{
+    uint64_t ms = overdue_ms(r);
+    int wait_ms =
+        ms < REC_RECORD_END_MS ? (int)(REC_RECORD_END_MS - ms) : AGAIN_MS;
+    while (!rec_sampler_has_ended(r->sampler, wait_ms)) {
+        if (!r->stop_ns || is_held(r))
+            return false;
+        wait_ms = AGAIN_MS;
+    }
+    return true;
 }
 
 pr_code
 rec_record_finish(rec_record *r, rec_report *ret, pr_err *err)
 {
     rec_report t = {.colocated = r->opts.unwinder.strategy != REC_REMOTE};
-    bool ended = rec_sampler_has_ended(r->sampler, wait_ms(r));
+    bool ended = wait_for_end(r);
     pr_code code = ended ? end_recording(r, &t, err) : abandon(r, &t, err);
     t.written = r->written;
     if (ended)
@@ -277,7 +300,7 @@ rec_record_finish(rec_record *r, rec_report *ret, pr_err *err)
 bool
 rec_record_is_overdue(const rec_record *r)
 {
-    return r->stop_ns && wait_ms(r) == 0;
+    return r->stop_ns && is_held(r);
 }
 
 /* ---- the beginning ---- */

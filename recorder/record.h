@@ -48,8 +48,9 @@ int rec_record_fd(const rec_record *record);
 /* Ask it to end. */
 void rec_record_stop(rec_record *record);
 
-/* Did it fail to end within REC_RECORD_END_MS after it was asked to?
- * rec_record_finish() ends it without its sampler then. */
+/* Did it fail to end within REC_RECORD_END_MS after it was asked to, although
+ * its sampler does not wait for a processor?  rec_record_finish() ends it
+ * without its sampler then. */
 enum { REC_RECORD_END_MS = 700 };
 bool rec_record_is_overdue(const rec_record *record);
 
@@ -65,7 +66,7 @@ void rec_record_note_children(rec_record *record, const char *how,
                               uint64_t seen, uint64_t gone);
 
 /* Wait for its end, at most REC_RECORD_END_MS after it was asked to; complete
- * the file; free.  PR_OK also when the target has ended.  Without a sample:
+ * the file; free.  A sampler that waits for a processor has ten seconds.  PR_OK also when the target has ended.  Without a sample:
  * PR_NO_PROCESS if the target ended before the first one, or PR_TORN, with the
  * reason. */
 pr_code rec_record_finish(rec_record *record, rec_report *ret, pr_err *err);

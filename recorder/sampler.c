@@ -4,6 +4,7 @@
 #include "recorder/sampler.h"
 
 #include "recorder/linux/clock.h"
+#include "recorder/linux/procfs.h"
 #include "recorder/queue.h"
 #include "recorder/sample/capture.h"
 
@@ -74,7 +75,8 @@ typedef struct seat {
     int cpu; /* REC_NO_CPU: anywhere */
     pthread_t thread;
     sem_t baton;
-    atomic_bool made; /* its thread is there */
+    atomic_bool made;  /* its thread is there */
+    _Atomic pid_t tid; /* 0: it did not run so far */
     bool broken;
 } seat;
 
@@ -527,6 +529,7 @@ sit(void *argument)
 {
     seat *self = argument;
     rec_sampler *s = self->sampler;
+    atomic_store(&self->tid, (pid_t)syscall(SYS_gettid));
     bool pinned = pin(self->cpu);
     const char *policy = choose_policy(s);
     prctl(PR_SET_TIMERSLACK, 1);
@@ -639,6 +642,20 @@ rec_sampler_has_ended(const rec_sampler *s, int wait_ms)
 {
     struct pollfd p = {s->event_fd, POLLIN, 0};
     return poll(&p, 1, wait_ms) > 0;
+}
+
+bool
+rec_sampler_is_runnable(const rec_sampler *s)
+{
+    for (int i = 0; i <= s->n_cpus; i++) {
+        rec_stat stat;
+        pid_t tid = atomic_load(&s->seat[i].tid);
+        if (atomic_load(&s->seat[i].made) &&
+            (!tid ||
+             (rec_stat_read(getpid(), tid, &stat) && stat.state == 'R')))
+            return true;
+    }
+    return false;
 }
 
 void

@@ -66,6 +66,9 @@ void rec_sampler_stop(rec_sampler *sampler);
 /* Has it ended?  Waits for that at most this long. */
 bool rec_sampler_has_ended(const rec_sampler *sampler, int wait_ms);
 
+/* Does one of its threads run, or wait for a processor? */
+bool rec_sampler_is_runnable(const rec_sampler *sampler);
+
 /* Another distance of ticks, from the next tick on; the file keeps it. */
 void rec_sampler_set_period(rec_sampler *sampler, uint64_t period_ns);
 
