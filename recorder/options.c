@@ -21,6 +21,7 @@
 
 enum {
     DEFAULT_PERIOD_NS = 1000000,
+    REPEAT_PERIOD_NS = 200000, /* counts of samples limit a comparison */
     DEPTH_LEAST = 3,
     DEPTH_MOST = 1 << 20,
     REPEAT_MOST = 10000
@@ -289,7 +290,7 @@ static const char help[] =
     "pyrec-NAME-PID-TIME.bin)\n"
     "      --wait            wait until the process is a Python\n"
     "  -r, --rate RATE       samples a second: 100, 1khz, 10k "
-    "(default 1khz)\n"
+    "(default 1khz, with --repeat 5k)\n"
     "  -d, --duration TIME   0.5, 10s, 2m (default: until the target "
     "ends)\n"
     "      --children        each Python child gets a profile of its "
@@ -463,8 +464,7 @@ join_line(rec_options *o, char **argv, int n)
 pr_code
 rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
 {
-    *ret = (rec_options){.period_ns = DEFAULT_PERIOD_NS,
-                         .unwinder = REC_UNWINDER_OPTS_INIT};
+    *ret = (rec_options){.unwinder = REC_UNWINDER_OPTS_INIT};
     static const pr_options options = {"pyrec", rows, true};
     pr_code code = pr_options_read(&options, argc, argv, ret, err);
     if (code != PR_OK)
@@ -477,6 +477,8 @@ rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
     if (optind < argc)
         ret->command = argv + optind;
     join_line(ret, argv, optind - (ret->command != NULL));
+    if (!ret->period_ns)
+        ret->period_ns = ret->repeat ? REPEAT_PERIOD_NS : DEFAULT_PERIOD_NS;
     return check_complete(ret, err);
 }
 

@@ -5,6 +5,7 @@
 #include <pyrec/compare.h>
 
 #include "converter/compare/distribution.h"
+#include "converter/compare/fit.h"
 #include "converter/compare/logs.h"
 #include "converter/compare/noise.h"
 #include "converter/compare/sample_moments.h"
@@ -29,10 +30,10 @@ typedef struct comparison {
     const conv_sides *sides;
     const conv_compare_opts *opts;
     conv_logs logs;
+    conv_fit fit;
     conv_noise noise;
     double half;  /* quantile of t for an interval */
     double reach; /* of t for a detectable change; needs n_tested */
-    double root;  /* sqrt(1 / n_base + 1 / n_new) */
     conv_change *change;
     conv_comparison *head;
 } comparison;
@@ -127,8 +128,8 @@ static void
 test(const comparison *c, size_t f, conv_change *ret)
 {
     size_t at = f * c->logs.n_runs;
-    double d = difference(c, c->logs.scaled + at);
-    double error = sqrt(c->noise.variance[f]) * c->root;
+    double d = c->fit.difference[f];
+    double error = sqrt(c->noise.variance[f] * c->fit.spread[f]);
     ret->raw = exp(difference(c, c->logs.raw + at));
     ret->ratio = exp(d);
     ret->low = exp(d - c->half * error);
@@ -262,7 +263,7 @@ judge_one(const comparison *c, size_t f, double *room)
 {
     conv_change *change = &c->change[f];
     const double *y = c->logs.scaled + f * c->logs.n_runs;
-    change->detectable = expm1(c->reach * change->sd * c->root);
+    change->detectable = expm1(c->reach * change->sd * sqrt(c->fit.spread[f]));
     if (change->verdict != CONV_CANNOT_TELL)
         return;
     change->two_modes =
@@ -296,7 +297,7 @@ test_factor(const comparison *c)
         df = INFINITY;
     if (isnan(variance))
         return;
-    double error = sqrt(variance) * c->root;
+    double error = sqrt(variance * (1 / (double)k + 1 / (double)m));
     double half = conv_t_quantile((1 - INTERVAL) / 2, df) * error;
     c->head->factor_low = exp(d - half);
     c->head->factor_high = exp(d + half);
@@ -340,11 +341,14 @@ compare(comparison *c, pr_err *err)
     const conv_sides *s = c->sides;
     pr_code rc = conv_logs_build(s, c->opts->scale, &c->logs, err);
     if (rc == PR_OK)
-        rc = conv_noise_estimate(s, &c->logs, &c->noise, err);
+        rc = conv_fit_build(s, &c->logs, &c->fit, err);
+    if (rc == PR_OK)
+        rc = conv_noise_estimate(s, &c->logs, &c->fit, &c->noise, err);
     if (rc != PR_OK)
         return rc;
     *c->head = (conv_comparison){
         .scale = c->logs.scale,
+        .n_factors = c->fit.n_factors,
         .base_us = mean_us(s->whole, s->work, s->n_base),
         .new_us = mean_us(s->whole + s->n_base,
                           s->work ? s->work + s->n_base : NULL, s->n_new),
@@ -397,7 +401,6 @@ conv_compare(const conv_sides *sides, const conv_compare_opts *opts,
     pr_code rc = check(sides, err);
     if (rc != PR_OK)
         return rc;
-    c.root = sqrt(1 / (double)sides->n_base + 1 / (double)sides->n_new);
     c.change = calloc(sides->n_functions + 1, sizeof *c.change);
     if (!c.change)
         return pr_no_memory(err);
@@ -407,6 +410,7 @@ conv_compare(const conv_sides *sides, const conv_compare_opts *opts,
         *ret = head;
     }
     conv_logs_release(&c.logs);
+    conv_fit_release(&c.fit);
     conv_noise_release(&c.noise);
     free(c.change);
     return rc;

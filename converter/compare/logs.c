@@ -43,15 +43,16 @@ static void
 take_logs(const conv_sides *sides, conv_logs *l)
 {
     double least = LEAST_SAMPLE * sample_us(sides);
-    for (size_t f = 0; f < l->n_functions; f++)
+    for (size_t f = 0; f < l->n_functions; f++) {
+        double n = 0; /* of the base; exact */
         for (size_t r = 0; r < l->n_runs; r++) {
             size_t at = f * l->n_runs + r;
             double us = fmax((double)sides->function[at].us, least);
             l->raw[at] = log(us / work_of(sides, r));
-            l->count[f] += r < sides->n_base ? (double)sides->function[at].n /
-                                                   (double)sides->n_base
-                                             : 0;
+            n += r < sides->n_base ? (double)sides->function[at].n : 0;
         }
+        l->count[f] = n / (double)sides->n_base;
+    }
 }
 
 bool

@@ -9,11 +9,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     MANY = 50, /* samples of a function whose variance shows that of runs */
-    SOME = 20, /* samples of a function whose variance is worth counting */
-    PRIOR_DF = 4
+    SOME = 20  /* samples of a function whose variance is worth counting */
 };
 
 static const double LEAST_BETWEEN = 1e-4; /* sd of 1 % between runs */
@@ -24,15 +24,6 @@ static double
 counting(const conv_logs *logs, size_t f)
 {
     return 1 / fmax(logs->count[f], 1);
-}
-
-/* The variance of one run, pooled over both sides. */
-static double
-pooled(const conv_sides *sides, const double *y, double df)
-{
-    return (conv_squares(y, sides->n_base) +
-            conv_squares(y + sides->n_base, sides->n_new)) /
-           df;
 }
 
 /* The variance between runs beyond that of counting: the median function's. */
@@ -70,8 +61,8 @@ moderate(const conv_logs *logs, double df, double *variance, double *room)
     for (size_t f = 0; f < logs->n_functions; f++) {
         double own = variance[f];
         double prior = u0 * (counting(logs, f) + between);
-        variance[f] =
-            fmax(own, (PRIOR_DF * prior + df * own) / (PRIOR_DF + df));
+        variance[f] = fmax(own, (CONV_PRIOR_DF * prior + df * own) /
+                                    (CONV_PRIOR_DF + df));
     }
 }
 
@@ -122,9 +113,8 @@ assume(const conv_sides *sides, const conv_logs *logs, conv_noise *noise)
 
 pr_code
 conv_noise_estimate(const conv_sides *sides, const conv_logs *logs,
-                    conv_noise *ret, pr_err *err)
+                    const conv_fit *fit, conv_noise *ret, pr_err *err)
 {
-    size_t freedom = sides->n_base + sides->n_new - 2;
     conv_noise noise = {.df = INFINITY, .centre = NAN};
     double *room = calloc(logs->n_functions + 1, sizeof *room);
     noise.variance = calloc(logs->n_functions + 1, sizeof *noise.variance);
@@ -133,12 +123,11 @@ conv_noise_estimate(const conv_sides *sides, const conv_logs *logs,
         conv_noise_release(&noise);
         return pr_no_memory(err);
     }
-    if (freedom) {
-        for (size_t f = 0; f < logs->n_functions; f++)
-            noise.variance[f] =
-                pooled(sides, logs->scaled + f * logs->n_runs, (double)freedom);
-        moderate(logs, (double)freedom, noise.variance, room);
-        noise.df = (double)freedom + PRIOR_DF;
+    if (fit->df > 0) {
+        memcpy(noise.variance, fit->variance,
+               logs->n_functions * sizeof *noise.variance);
+        moderate(logs, fit->df, noise.variance, room);
+        noise.df = fit->df + CONV_PRIOR_DF;
     } else
         assume(sides, logs, &noise);
     free(room);

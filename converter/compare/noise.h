@@ -5,6 +5,7 @@
 #ifndef CONVERTER_COMPARE_NOISE_H
 #define CONVERTER_COMPARE_NOISE_H
 
+#include "converter/compare/fit.h"
 #include "converter/compare/logs.h"
 
 #include <pyrec/compare.h>
@@ -20,7 +21,7 @@ typedef struct conv_noise {
 } conv_noise;
 
 pr_code conv_noise_estimate(const conv_sides *sides, const conv_logs *logs,
-                            conv_noise *ret, pr_err *err);
+                            const conv_fit *fit, conv_noise *ret, pr_err *err);
 void conv_noise_release(conv_noise *noise);
 
 #endif

@@ -108,6 +108,8 @@ typedef struct conv_comparison {
     conv_scale scale; /* CONV_SCALE_SECONDS in place of CONV_SCALE_CENTRED if
                        * there are too few functions for a centre */
     double factor;    /* common to all functions, new / base */
+    size_t n_factors; /* that groups of functions share, and that were taken out
+                       * beside it: 0 to 2 */
     /* the 95 % interval of the factor, and its two-sided p.  With one run a
      * side they rest on assumed variances, and are NAN where there is no
      * centre. */

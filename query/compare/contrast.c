@@ -182,7 +182,13 @@ plural(size_t n)
 static void
 describe_scale(const conv_comparison *h, conv_scale asked, pr_buffer *to)
 {
-    if (h->scale == CONV_SCALE_CENTRED)
+    if (h->n_factors)
+        pr_buffer_printf(to,
+                         "pyquery first takes out the factor that all functions"
+                         " of a run share, and %zu\nthat groups of them share;"
+                         " 'raw' is the change without that\n",
+                         h->n_factors);
+    else if (h->scale == CONV_SCALE_CENTRED)
         pr_buffer_puts(to, "pyquery first divides each run by the factor that"
                            " all its functions share;\n'raw' is the change"
                            " without that division\n");

@@ -159,6 +159,7 @@ write_json_comparison(const q_result *result, FILE *out)
     write_json_real("factor_low", c->factor_low, out);
     write_json_real("factor_high", c->factor_high, out);
     write_json_real("factor_p", c->factor_p, out);
+    write_json_real("factors", (double)c->n_factors, out);
     write_json_real("base_s", c->base_us / 1e6, out);
     write_json_real("new_s", c->new_us / 1e6, out);
     fputs("},\n\"notes\": [", out);

@@ -18,6 +18,7 @@ SLOWER = {"steady": "count_words", "phased": "compare_items",
 ROUNDS = 48
 PAUSE = float(os.environ.get("PYREC_COMPARE_PAUSE", 0))
 WORK = "2"
+RATE = "5k"  # as pyrec --repeat
 
 
 def prefer():
@@ -32,7 +33,7 @@ def record_one(python, folder, character, name, *more):
     path = os.path.join(folder, character, name + ".bin")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if not os.path.exists(path):
-        subprocess.run([os.path.join(BIN, "pyrec"), "-q", "-o", path, "--",
+        subprocess.run([os.path.join(BIN, "pyrec"), "-q", "-r", RATE, "-o", path, "--",
                         python, CHARACTERS, character, WORK, *more],
                        check=True, preexec_fn=prefer)
         time.sleep(PAUSE)

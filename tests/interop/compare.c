@@ -64,9 +64,9 @@ compare_sides(void)
         fprintf(stderr, "%s\n", err.what);
         exit(1);
     }
-    printf("%d %.17g %.17g %.17g %.17g %zu %zu %zu\n", head.scale, head.factor,
-           head.factor_low, head.factor_high, head.factor_p, head.n_tested,
-           head.n_marked, head.n_suspects);
+    printf("%d %.17g %.17g %.17g %.17g %zu %zu %zu %zu\n", head.scale,
+           head.factor, head.factor_low, head.factor_high, head.factor_p,
+           head.n_factors, head.n_tested, head.n_marked, head.n_suspects);
     for (size_t i = 0; i < f; i++)
         print_change(&change[i]);
     free(work);

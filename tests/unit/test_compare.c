@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "converter/compare/distribution.h"
+#include "converter/compare/eigen.h"
 #include "converter/compare/sample_moments.h"
 
 #include <math.h>
@@ -581,10 +582,66 @@ a_series_is_what_the_centres_leave(void **state)
                      PR_USAGE);
 }
 
+/* [[4 1] [1 3]] and the same less q q' with q = (1, 1): [[3 0] [0 2]]. */
+static void
+eigenvectors_are_those_of_hand(void **state)
+{
+    (void)state;
+    double a[] = {4, 1, 1, 3}, value[2], vector[4], q[2], u[2];
+    conv_eigen(a, 2, value, vector);
+    assert_near(value[0], 3.5 + sqrt(1.25), 1e-14);
+    assert_near(value[1], 3.5 - sqrt(1.25), 1e-14);
+    for (size_t i = 0; i < 2; i++)
+        q[i] = vector[2 * i] + vector[2 * i + 1];
+    conv_eigen_without(value, q, 2, 0, u);
+    double x = u[0] * vector[0] + u[1] * vector[2];
+    double y = u[0] * vector[1] + u[1] * vector[3];
+    assert_near(fabs(x), 1, 1e-14);
+    assert_true(fabs(y) < 1e-14);
+    double none[2] = {0, 0};
+    conv_eigen_without(value, none, 2, 0, u);
+    assert_true(u[0] == 1 && u[1] == 0);
+}
+
+/* Functions of one phase are slower in some runs; one of them is 20 % slower in
+ * each run of the new side. */
+static void
+a_factor_of_a_phase_does_not_hide_a_change(void **state)
+{
+    (void)state;
+    enum { RUNS = 10, FUNCTIONS = 16, PHASE = 7 };
+    static const double phase[RUNS] = {1,    1.3, 0.9, 1.4, 1.1,
+                                       1.25, 0.9, 1.3, 1,   1.2};
+    static const int wobble[7] = {0, 31, -17, 23, -29, 11, -7};
+    conv_measure function[FUNCTIONS * RUNS], whole[RUNS] = {{0, 0}};
+    for (size_t f = 0; f < FUNCTIONS; f++)
+        for (size_t r = 0; r < RUNS; r++) {
+            double n = 2000 + wobble[(3 * f + 5 * r) % 7];
+            n *= f < PHASE ? phase[r] : 1;
+            n *= f == 0 && r >= RUNS / 2 ? 1.2 : 1;
+            conv_measure m = {(int64_t)n, (int64_t)n * 1000};
+            function[f * RUNS + r] = m;
+            whole[r].n += m.n;
+            whole[r].us += m.us;
+        }
+    conv_sides sides = {RUNS / 2, RUNS / 2, FUNCTIONS, function,
+                        whole,    NULL,     NULL};
+    conv_compare_opts opts = CONV_COMPARE_OPTS_INIT;
+    conv_change found[FUNCTIONS];
+    conv_comparison head;
+    assert_int_equal(conv_compare(&sides, &opts, found, &head, NULL), PR_OK);
+    assert_int_equal(head.n_factors, 1);
+    assert_int_equal(found[0].verdict, CONV_WORSE);
+    assert_near(found[0].ratio, 1.2, 0.05);
+    assert_int_equal(head.n_marked, 1);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eigenvectors_are_those_of_hand),
+        cmocka_unit_test(a_factor_of_a_phase_does_not_hide_a_change),
         cmocka_unit_test(tails_of_t_are_those_of_tables),
         cmocka_unit_test(a_median_is_the_middle),
         cmocka_unit_test(one_slower_function_is_found_and_no_other),
