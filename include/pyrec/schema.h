@@ -9,7 +9,7 @@
 #ifndef PYREC_SCHEMA_H
 #define PYREC_SCHEMA_H
 
-#define PR_SCHEMA_VERSION        3          /* PRAGMA user_version */
+#define PR_SCHEMA_VERSION        4          /* PRAGMA user_version */
 #define PR_SCHEMA_APPLICATION_ID 0x50595245 /* PRAGMA application_id: PYRE */
 
 /* Statements, separated by commas. */

@@ -10,7 +10,7 @@ database() {
     sed -n 's/^ *"\(.*\)".*/\1/p' "$SRC/include/pyrec/schema.h" >tables.sql
     cat >rows.sql <<'SQL'
 PRAGMA application_id = 0x50595245;
-PRAGMA user_version=3;
+PRAGMA user_version=4;
 INSERT INTO profile VALUES(1, x'01', 'run.bin', NULL, 'web1', 'shop', NULL,
     '3.14.2', 'all', 'threads', 'real', NULL, NULL, 1000, 4000, 10, 10000, 0,
     NULL, NULL, NULL, 5, 5000, 1, 1, 1, 1, 3);
@@ -163,7 +163,7 @@ result $? "a file of something else is reported, and what would be one"
 sqlite3 other.db "CREATE TABLE x(y)"
 ends 1 "somebody else's database" pyquery other.db "top"
 cp run.db newer.db
-sqlite3 newer.db "PRAGMA user_version = 4"
+sqlite3 newer.db "PRAGMA user_version = 5"
 ends 1 "a newer database" pyquery newer.db "top"
 cp run.db wrong.db
 sqlite3 wrong.db "UPDATE node_self SET n = -5"
