@@ -650,6 +650,25 @@ weigh_tasks(conv_model *model, pr_err *err)
     return rc;
 }
 
+/* A gap from the thread's last sample on was not observed either, although no
+ * sample follows it. */
+static void
+add_last_gap(conv_model *model, conv_thread *thread, uint64_t last_us)
+{
+    uint64_t interval = thread->end_us - last_us;
+    for (size_t i = 0; i < model->n_events; i++) {
+        const conv_event *e = &model->events[i];
+        if (e->kind != PR_MARK_GAP || e->process != thread->process ||
+            e->first_us < last_us || e->first_us - last_us > 2 * interval ||
+            e->end_us <= thread->end_us)
+            continue;
+        uint64_t unobserved = e->end_us - thread->end_us;
+        thread->unobserved_us = add_time(thread->unobserved_us, unobserved);
+        model->unobserved_us = add_time(model->unobserved_us, unobserved);
+        return;
+    }
+}
+
 /* The last sample of a thread stands for one interval: it may have ended. */
 static pr_code
 end_threads(conv_model *model, pr_err *err)
@@ -665,6 +684,8 @@ end_threads(conv_model *model, pr_err *err)
             last > UINT64_MAX - interval ? UINT64_MAX : last + interval;
         weigh(model, thread, &state->run, end);
         thread->end_us = end;
+        if (model->opts.time == CONV_TIME_REAL)
+            add_last_gap(model, thread, last);
         pr_code rc = close_run(model, thread, state, err);
         if (rc != PR_OK)
             return rc;

@@ -169,6 +169,32 @@ a_sample_weighs_up_to_the_next_but_two_intervals_at_most(void **state)
 }
 
 static void
+a_gap_after_the_last_sample_was_not_observed(void **state)
+{
+    (void)state;
+    conv_model *model;
+    pr_sink *sink =
+        new_model((conv_model_opts){.time = CONV_TIME_REAL}, &model);
+    emit_start(sink, PR_MODE_WALL, 0);
+    emit_names(sink);
+    emit_thread(sink, 8);
+    const uint32_t f[] = {0};
+    const pr_mark marks[] = {{PR_MARK_GAP, 100, 200, "early", 5, 0},
+                             {PR_MARK_GAP, 5000, 9000, "last", 4, 0},
+                             {PR_MARK_EXEC, 5000, 99000, "no gap", 6, 0}};
+    emit(sink, 0, 0, f, 1, 1000, 0);
+    emit(sink, 1, 0, f, 1, 4500, 0);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        assert_int_equal(sink->ops->mark(sink, &marks[i], &error), PR_OK);
+    assert_int_equal(sink->ops->finish(sink, &error), PR_OK);
+    assert_int_equal(model->threads[0].unobserved_us, 0); /* it had ended */
+    assert_int_equal(model->threads[1].end_us, 5500);
+    assert_int_equal(model->threads[1].unobserved_us, 3500);
+    assert_int_equal(model->unobserved_us, 3500);
+    conv_model_free(model);
+}
+
+static void
 in_filtered_modes_each_sample_weighs_one_interval(void **state)
 {
     (void)state;
@@ -406,6 +432,7 @@ main(void)
         cmocka_unit_test(
             a_sample_weighs_up_to_the_next_but_two_intervals_at_most),
         cmocka_unit_test(no_sum_of_times_overflows),
+        cmocka_unit_test(a_gap_after_the_last_sample_was_not_observed),
         cmocka_unit_test(in_filtered_modes_each_sample_weighs_one_interval),
         cmocka_unit_test(names_emitted_twice_are_one),
         cmocka_unit_test(a_function_is_known_by_path_name_and_first_line),
