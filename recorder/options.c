@@ -362,9 +362,9 @@ static const char help[] =
     "  -h, --help            print this help\n"
     "\n"
     "exit status: 0 done, 1 failed, 2 usage, 7 no such process, 8 not "
-    "a CPython\nthis program knows, 9 not permitted.  With a command: "
-    "the command's own, 125\nif recording it failed, 126 if it cannot "
-    "be run, 127 if there is none.\n";
+    "a CPython\nthis program knows, or without what an option needs, 9 "
+    "not permitted.  With a\ncommand: the command's own, 125 if recording "
+    "it failed, 126 if it cannot be run,\n127 if there is none.\n";
 
 const char *
 rec_options_help(void)
@@ -416,6 +416,23 @@ check_schedule(const rec_options *o, pr_err *err)
 }
 
 static pr_code
+check_repeat(const rec_options *o, pr_err *err)
+{
+    if (!o->repeat && !o->n_turns)
+        return PR_OK;
+    if (!o->repeat)
+        PR_FAIL(err, PR_USAGE, "--in-turn needs --repeat");
+    else if (!o->command || o->action != REC_ACTION_RECORD)
+        PR_FAIL(err, PR_USAGE, "--repeat needs a command to record");
+    else if (!o->output)
+        PR_FAIL(err, PR_USAGE, "--repeat needs a folder with -o");
+    else
+        return PR_OK;
+    pr_err_hint(err, "pyrec -o DIR --repeat N -- COMMAND");
+    return PR_USAGE;
+}
+
+static pr_code
 check_complete(const rec_options *o, pr_err *err)
 {
     bool needs_pid = o->action == REC_ACTION_DUMP ||
@@ -424,15 +441,13 @@ check_complete(const rec_options *o, pr_err *err)
     pr_code code = check_schedule(o, err);
     if (code != PR_OK || (!needs_pid && o->action != REC_ACTION_RECORD))
         return code;
+    code = check_repeat(o, err);
+    if (code != PR_OK)
+        return code;
     if (!o->pid && !o->name && (needs_pid || !o->command))
         PR_FAIL(err, PR_USAGE, "no process given");
     else if (o->pid && o->command)
         PR_FAIL(err, PR_USAGE, "both a process and a command given");
-    else if ((o->repeat || o->n_turns) &&
-             !(o->repeat && o->command && o->output && !needs_pid))
-        PR_FAIL(err, PR_USAGE,
-                "--repeat needs a folder after -o and a command, --in-turn"
-                " needs --repeat");
     else if (o->top && (o->command || o->children || o->wait))
         PR_FAIL(err, PR_USAGE, "--top shows one process that is running");
     else if (!needs_pid && o->output && strcmp(o->output, "-") == 0) {

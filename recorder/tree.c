@@ -4,6 +4,7 @@
 #include "recorder/tree.h"
 
 #include "recorder/linux/clock.h"
+#include "recorder/linux/command.h"
 #include "recorder/linux/process.h"
 #include "recorder/linux/procfs.h"
 #include "recorder/output_name.h"
@@ -269,16 +270,30 @@ start(rec_tree *tree, rec_member *m, pr_err *err)
     return code;
 }
 
-/* Say why.  The sentence costs a list of all processes, so only the last try
- * asks for it. */
+/* Why the command, which has ended, was not recorded. */
 static pr_code
-start_or_explain(rec_tree *tree, rec_member *m, pr_err *err)
+explain_ended(const char *command, pr_code tried, pr_err *err)
+{
+    if (tried == PR_UNSUPPORTED)
+        return PR_FAIL(err, tried,
+                       "the CPython of %s does not have what an option needs",
+                       command);
+    return PR_FAIL(err, PR_NO_PROCESS,
+                   rec_command_may_be_python(command)
+                       ? "%s ended before it was a Python"
+                       : "%s was not a Python",
+                   command);
+}
+
+/* Say why the try before failed with `tried`.  The sentence costs a list of all
+ * processes, so only the last try asks for it. */
+static pr_code
+start_or_explain(rec_tree *tree, rec_member *m, pr_code tried, pr_err *err)
 {
     pr_code code = start(tree, m, err);
     if (code == PR_NO_PROCESS && tree->options->command && m->root) {
         pr_err_clear(err);
-        PR_FAIL(err, code, "%s ended before it was a Python",
-                tree->options->command[0]);
+        code = explain_ended(tree->options->command[0], tried, err);
     }
     return code;
 }
@@ -291,7 +306,7 @@ give_up(rec_tree *tree, rec_member *m, pr_code code)
     if (!m->root && code == PR_NO_PROCESS)
         tree->gone += !m->other;
     if (!silent)
-        code = start_or_explain(tree, m, &err);
+        code = start_or_explain(tree, m, code, &err);
     m->done = code != PR_OK;
     if (code == PR_OK)
         note_recorded(tree, m);

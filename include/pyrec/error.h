@@ -40,7 +40,8 @@ extern "C" {
     X(NO_PROCESS, -15, "no such process", 7)                  \
     X(NOT_PYTHON, -16, "not a CPython this program knows", 8) \
     X(DENIED, -17, "not permitted", 9)                        \
-    X(TORN, -18, "target memory is inconsistent", 1)
+    X(TORN, -18, "target memory is inconsistent", 1)          \
+    X(UNSUPPORTED, -19, "not supported by this CPython", 8)
 
 typedef enum pr_code {
 #define PR_CODE_ENUM(name, value, text, status) PR_##name = value,

@@ -114,8 +114,9 @@ typedef struct rec_stats {
  * is the caller's to free; on failure it is untouched.
  * PR_NO_PROCESS; PR_NOT_PYTHON (the message names what the process is, and its
  * Python children); PR_DENIED (the message names the check that failed and what
- * permits it); PR_USAGE (options that exclude each other, or that this Python
- * does not have); PR_NOMEM. */
+ * permits it); PR_USAGE (options that exclude each other, or that this build of
+ * Python does not have); PR_UNSUPPORTED (the message names the option or what
+ * it reads, and the first version of Python that has it); PR_NOMEM. */
 pr_code rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts,
                           pr_sink *sink, rec_unwinder **ret, pr_err *err);
 

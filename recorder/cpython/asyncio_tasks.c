@@ -69,7 +69,7 @@ rec_asyncio_load(const rec_process *process, const rec_layout *layout,
     uint64_t address, size;
     uint8_t bytes[TABLE_WORDS * 8];
     if (layout->gen.iframe == REC_ABSENT)
-        return PR_FAIL(err, PR_NOT_PYTHON,
+        return PR_FAIL(err, PR_UNSUPPORTED,
                        "CPython 3.%u does not show its asyncio tasks; 3.14 is "
                        "the first that does",
                        layout->minor);

@@ -35,8 +35,8 @@ typedef struct rec_asyncio {
     size_t n_types;
 } rec_asyncio;
 
-/* PR_NAME: asyncio is not imported so far.  PR_NOT_PYTHON: this version keeps
- * no such table, or the table is not valid. */
+/* PR_NAME: asyncio is not imported so far.  PR_UNSUPPORTED: this version keeps
+ * no such table.  PR_NOT_PYTHON: the table is not valid. */
 pr_code rec_asyncio_load(const rec_process *process, const rec_layout *layout,
                          rec_memory *memory, rec_asyncio *ret, pr_err *err);
 

@@ -29,12 +29,12 @@ pr_code
 rec_gc_check(const rec_layout *layout, pr_err *err)
 {
     if (layout->gc.stats == REC_ABSENT)
-        return PR_FAIL(err, PR_NOT_PYTHON,
+        return PR_FAIL(err, PR_UNSUPPORTED,
                        "CPython 3.%u does not record its collections; "
                        "3.15 is the first that does",
                        layout->minor);
     if (layout->gc.stats_size != stats_bytes(layout))
-        return PR_FAIL(err, PR_NOT_PYTHON,
+        return PR_FAIL(err, PR_UNSUPPORTED,
                        "unknown layout of the collections' statistics "
                        "(%u bytes, %zu expected)",
                        layout->gc.stats_size, stats_bytes(layout));

@@ -24,7 +24,7 @@ typedef struct rec_gc {
 typedef pr_code (*rec_gc_emit)(void *context, const pr_gc_event *event,
                                pr_err *err);
 
-/* Does this version keep the ring?  PR_NOT_PYTHON with the reason if not, or if
+/* Does this version keep the ring?  PR_UNSUPPORTED with the reason if not, or if
  * pyrec does not know the size of the ring. */
 pr_code rec_gc_check(const rec_layout *layout, pr_err *err);
 

@@ -4,10 +4,15 @@
 #include "recorder/linux/command.h"
 
 #include "recorder/linux/procfs.h"
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,6 +68,47 @@ rec_command_start(char *const argv[], rec_command *ret, pr_err *err)
         waitpid(pid, NULL, 0);
     return PR_FAIL_SYS(err, PR_IO, error, "cannot run '%s'", argv[0]);
 }
+
+/* ---- the file of a command ---- */
+
+/* The file that execvp() executes, without symbolic links: `to` has PATH_MAX
+ * bytes. */
+static bool
+find_file(const char *name, char *to)
+{
+    const char *path = getenv("PATH");
+    if (strchr(name, '/') || !path)
+        return realpath(name, to) != NULL;
+    for (size_t len; *path; path += len + (path[len] == ':')) {
+        char file[PATH_MAX];
+        len = strcspn(path, ":");
+        int n = snprintf(file, sizeof file, "%.*s%s%s", (int)len, path,
+                         len ? "/" : "", name);
+        if (n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0)
+            return realpath(file, to) != NULL;
+    }
+    return false;
+}
+
+static bool
+is_named_python(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strncmp(slash ? slash + 1 : path, "python", 6) == 0;
+}
+
+bool
+rec_command_may_be_python(const char *name)
+{
+    char file[PATH_MAX], magic[SELFMAG + 1];
+    if (is_named_python(name) || !find_file(name, file) ||
+        is_named_python(file) ||
+        !rec_procfs_read(file, magic, sizeof magic, NULL))
+        return true;
+    return strcmp(magic, ELFMAG) != 0;
+}
+
+/* ---- its end ---- */
 
 /* Linux kernel/exit.c, wait_consider_task(): a wait for a traced child of ours
  * takes the stops that are for the tracing thread, whatever its flags.  So

@@ -23,6 +23,11 @@ typedef struct rec_command {
  * be run. */
 pr_code rec_command_start(char *const argv[], rec_command *ret, pr_err *err);
 
+/* May argv[0] of a command have been a Python?  Yes if the file is named
+ * python... or is a script, which may execute one; no if it is an ELF file of
+ * another name. */
+bool rec_command_may_be_python(const char *name);
+
 /* Has it ended?  Never waits, and takes only the report of its end: a thread of
  * ours may trace the command, and the reports of its stops are for that thread
  * (ptrace_stop.h). */

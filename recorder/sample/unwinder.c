@@ -75,7 +75,7 @@ check_anchor(const rec_unwinder *u, pr_err *err)
     const rec_layout *l = &u->program.runtime.layout;
     if (l->tstate.last_profiled_frame == REC_ABSENT ||
         l->tstate.last_profiled_frame_seq == REC_ABSENT)
-        return PR_FAIL(err, PR_NOT_PYTHON,
+        return PR_FAIL(err, PR_UNSUPPORTED,
                        "--cache anchor needs CPython 3.15, and this is 3.%u",
                        l->minor);
     if (u->opts.strategy == REC_REMOTE)
@@ -690,6 +690,11 @@ join_program(rec_unwinder *u, pr_err *err)
     }
     end_program(u);
     u->alive_ms = now_ms();
+    if (code == PR_UNSUPPORTED || code == PR_USAGE) { /* a refused option */
+        if (err && err->code == PR_OK)
+            *err = try;
+        return code;
+    }
     bool passing = code == PR_NOT_PYTHON || code == PR_TORN;
     if (passing && now_ms() - u->execed_ms < EXEC_PATIENCE_MS)
         return PR_OK;

@@ -78,10 +78,17 @@ def a_command_that_ends_at_once_is_named():
     done = live.call(live.PYREC, "-o", "run.bin", "--", "true")
     expect(done.returncode == 125, "status %d: %s", done.returncode,
            done.stderr)
-    # it may have been seen as what it is, or have been too short for that
     expect(live.one_line(done.stderr) and
-           ("is true, not" in done.stderr or "true ended" in done.stderr),
-           "%s", done.stderr)
+           "true was not a Python" in done.stderr, "%s", done.stderr)
+
+
+@live.once
+def a_python_that_runs_no_interpreter_is_not_called_another_program():
+    done = live.call(live.PYREC, "-o", "run.bin", "--", live.ANY_PYTHON,
+                     "--version")
+    expect(done.returncode == 125, "status %d: %s", done.returncode,
+           done.stderr)
+    expect("ended before it was a Python" in done.stderr, "%s", done.stderr)
 
 
 @live.each_python

@@ -71,6 +71,41 @@ def a_process_that_is_no_python_is_named():
     expect(not os.path.exists("run.bin"), "a file is left behind")
 
 
+# Options that read what CPython 3.15 and later keep, and the reason to refuse.
+NEWER = ((["--gc-events"], "3.15 is the first that does"),
+         (["--cache", "anchor"], "--cache anchor needs CPython 3.15"))
+
+
+@live.once
+def an_option_that_needs_a_newer_python_says_so():
+    python = live.PYTHONS["3.11"] or live.PYTHONS["3.14"]
+    if not python:
+        raise live.Skip("no Python before 3.15 here")
+    for option, reason in NEWER:
+        with live.Target(python, "sleeper.py") as target:
+            refused(live.call(live.PYREC, *option, "-p", target.pid, "-o",
+                              "run.bin", "-d", 0.5), NOT_PYTHON, reason)
+        # pyrec leaves only after the command has ended
+        refused(live.call(live.PYREC, *option, "-o", "run.bin", "--", python,
+                          "-c", "import time; time.sleep(2)"), 125, reason)
+        expect(not os.path.exists("run.bin"), "a file is left behind")
+
+
+@live.once
+def a_command_that_executes_an_older_python_ends_with_the_reason():
+    old = live.PYTHONS["3.11"] or live.PYTHONS["3.14"]
+    new = live.PYTHONS["3.15"]
+    if not old or not new:
+        raise live.Skip("no Python 3.15 and one before it here")
+    program = ("import os, time\n"
+               "while time.process_time() < 1: pass\n"
+               "os.execve(%r, [%r, '-c', 'import time; time.sleep(2)'], {})"
+               % (old, old))
+    refused(live.call(live.PYREC, "-q", "--gc-events", "-o", "run.bin", "--",
+                      new, "-c", program), 125, "3.15 is the first that does")
+    expect(live.Database("run.bin").samples() > 0, "no samples")
+
+
 @live.once
 def a_launcher_is_told_apart_from_its_python_child():
     with open("launch", "w") as script:

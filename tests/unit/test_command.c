@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -90,11 +92,31 @@ signals_are_passed_on_and_not_inherited_as_ignored(void **state)
     sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
+static void
+a_command_that_was_never_a_python_is_known_by_its_file(void **state)
+{
+    (void)state;
+    char script[] = "/tmp/test_command.XXXXXX";
+    int fd = mkstemp(script);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "#!/bin/sh\n", 10), 10);
+    close(fd);
+    assert_true(rec_command_may_be_python(script));
+    unlink(script);
+    assert_true(rec_command_may_be_python(script));
+    assert_true(rec_command_may_be_python("python3"));
+    assert_true(rec_command_may_be_python("/no/such/python3.11"));
+    assert_false(rec_command_may_be_python("sh"));
+    assert_false(rec_command_may_be_python("/proc/self/exe"));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_exit_status_and_the_signal_are_returned),
+        cmocka_unit_test(
+            a_command_that_was_never_a_python_is_known_by_its_file),
         cmocka_unit_test(a_command_that_cannot_run_is_an_error_at_the_start),
         cmocka_unit_test(signals_are_passed_on_and_not_inherited_as_ignored),
     };

@@ -219,9 +219,9 @@ hostile_blocks_and_other_layouts_are_refused(void **state)
     assert_int_equal(poll(&b, 0), PR_TORN);
     set_up(&b);
     b.layout.gc.stats_size = 1128;
-    assert_int_equal(poll(&b, 0), PR_NOT_PYTHON);
+    assert_int_equal(poll(&b, 0), PR_UNSUPPORTED);
     b.layout.gc.stats = REC_ABSENT;
-    assert_int_equal(poll(&b, 0), PR_NOT_PYTHON);
+    assert_int_equal(poll(&b, 0), PR_UNSUPPORTED);
     set_up(&b);
     collect(&b.t, 1, 1);
     memset(b.t.stats + ring_at[1] + 64 + 48, 0xff, 8); /* duration: NaN */

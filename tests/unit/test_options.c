@@ -140,6 +140,31 @@ wrong_use_names_the_fault(void **state)
     }
 }
 
+/* Each sentence is about the fault alone. */
+static void
+a_repetition_that_lacks_something_names_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *what;
+    } wrong[] = {
+        {"pyrec --repeat 2 -- true", "--repeat needs a folder with -o"},
+        {"pyrec --repeat 2 --in-turn a=true -- true",
+         "--repeat needs a folder with -o"},
+        {"pyrec --repeat 2 -o x", "--repeat needs a command to record"},
+        {"pyrec --repeat 2 -o x -p 1", "--repeat needs a command to record"},
+        {"pyrec --in-turn a=true -o x -- true", "--in-turn needs --repeat"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rec_options o;
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(parse(wrong[i].line, &o, &err), PR_USAGE);
+        assert_string_equal(err.what, wrong[i].what);
+        assert_string_equal(err.hint, "pyrec -o DIR --repeat N -- COMMAND");
+        rec_options_release(&o);
+    }
+}
+
 int
 main(void)
 {
@@ -149,6 +174,7 @@ main(void)
         cmocka_unit_test(a_whole_command_line_is_understood),
         cmocka_unit_test(the_defaults_are_one_khz_until_the_target_ends),
         cmocka_unit_test(wrong_use_names_the_fault),
+        cmocka_unit_test(a_repetition_that_lacks_something_names_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -356,6 +356,23 @@ a_program_that_stays_another_one_ends_the_recording(void **state)
     assert_non_null(strstr(err.what, "not a Python"));
 }
 
+/* At once, and not as a program that is not a Python. */
+static void
+a_program_without_what_an_option_needs_is_refused(void **state)
+{
+    world *w = *state;
+    pr_err err = PR_ERR_INIT;
+    rec_runtime runtime = w->f->u.program.runtime;
+    tick(w);
+    execute(w);
+    w->f->u.program.runtime = runtime;
+    w->f->u.program.runtime.layout.gc.stats = REC_ABSENT;
+    w->f->u.opts.gc_events = 1;
+    program_is = PR_OK;
+    assert_int_equal(join(w, &err), PR_UNSUPPORTED);
+    assert_non_null(strstr(err.what, "3.15 is the first"));
+}
+
 #define TEST_15(f) cmocka_unit_test_setup_teardown(f, begin_3_15, end)
 #define TEST_13(f) cmocka_unit_test_setup_teardown(f, begin_3_13, end)
 
@@ -376,6 +393,7 @@ main(void)
         TEST_15(a_target_that_ended_ends_the_recording),
         TEST_15(an_exec_makes_the_program_anew),
         TEST_15(a_program_that_stays_another_one_ends_the_recording),
+        TEST_15(a_program_without_what_an_option_needs_is_refused),
     };
     return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);
 }
