@@ -16,6 +16,7 @@
 
 enum {
     PATIENCE_MS = 600000, /* another process may be at a batch */
+    AGAIN_MS = 10,        /* between two requests */
     BATCH_FILES = 256,
     BATCH_BYTES = 64 * 1024 * 1024
 };
@@ -275,6 +276,21 @@ create_file(const char *path, pr_err *err)
     return PR_OK;
 }
 
+/* SQLite refuses the change to a log at once, without the patience set before,
+ * while another connection makes it. */
+static int
+keep_a_log(sqlite3 *database)
+{
+    int rc = SQLITE_BUSY;
+    for (int ms = 0; rc == SQLITE_BUSY && ms < PATIENCE_MS; ms += AGAIN_MS) {
+        rc =
+            sqlite3_exec(database, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
+        if (rc == SQLITE_BUSY)
+            sqlite3_sleep(AGAIN_MS);
+    }
+    return rc;
+}
+
 /* A log lets others read while one writes, and a reader sees one state. */
 static pr_code
 open_database(const char *path, sqlite3 **ret, pr_err *err)
@@ -289,10 +305,10 @@ open_database(const char *path, sqlite3 **ret, pr_err *err)
     if (opened == SQLITE_OK)
         opened = sqlite3_busy_timeout(*ret, PATIENCE_MS);
     if (opened == SQLITE_OK)
-        opened = sqlite3_exec(*ret,
-                              "PRAGMA journal_mode=WAL;"
-                              "PRAGMA synchronous=NORMAL",
-                              NULL, NULL, NULL);
+        opened = keep_a_log(*ret);
+    if (opened == SQLITE_OK)
+        opened =
+            sqlite3_exec(*ret, "PRAGMA synchronous=NORMAL", NULL, NULL, NULL);
     return opened == SQLITE_OK ? PR_OK : conv_sqlite_fail(*ret, err);
 }
 
