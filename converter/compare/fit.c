@@ -43,7 +43,7 @@ typedef struct work {
     double *vector;    /* [run][run] ... and eigenvectors */
     bool *refers;      /* [function] it shows the others factors */
     double *factor;    /* [MOST_FACTORS][run] of the present function */
-    double *room;      /* [run] three times, and [function] */
+    double *room;      /* [run] twice, and [function] */
 } work;
 
 static double
@@ -170,7 +170,7 @@ static double
 judge_factors(const work *w, size_t n_factors, conv_fit *to)
 {
     const conv_logs *l = w->logs;
-    double *room = w->room + 3 * w->n_runs;
+    double *room = w->room + 2 * w->n_runs;
     set_factors(w, n_factors, to);
     double t = conv_t_quantile(TAIL, to->df + CONV_PRIOR_DF);
     for (size_t i = 0; i < l->n_references; i++) {
@@ -266,7 +266,7 @@ make_work(work *w)
     w->vector = calloc(square, square * sizeof *w->vector);
     w->refers = calloc(functions, sizeof *w->refers);
     w->factor = calloc(MOST_FACTORS, n * sizeof *w->factor);
-    w->room = calloc(3 * n + functions, sizeof *w->room);
+    w->room = calloc(2 * n + functions, sizeof *w->room);
     return w->deviation && w->side && w->value && w->vector && w->refers &&
            w->factor && w->room;
 }

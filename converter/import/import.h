@@ -24,7 +24,7 @@ enum { CONV_IMPORT_HEAD = 65536 };
 typedef struct conv_import {
     conv_import_info info;
     /* Is it a file of this kind, as far as its first CONV_IMPORT_HEAD bytes
-     * show?  whole: there are no others. */
+     * show?  whole: the file has only these. */
     bool (*matches)(conv_content head, bool whole);
     /* PR_DAMAGED: it is not (err says where), PR_USAGE: it holds no samples;
      * PR_CUT: it ends too early, and all before that is in the stacks.

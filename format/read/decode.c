@@ -158,8 +158,8 @@ thread_of(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
 
 /* ---- stacks ---- */
 
-/* The last n places of the array, which end with the outermost frame; NULL:
- * there is no array, and n is 0. */
+/* The last n places of the array, which end with the outermost frame; NULL
+ * if the track has no array, where n is 0. */
 static inline uint32_t *
 stack_last(const pf_track *t, size_t n)
 {

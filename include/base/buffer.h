@@ -35,7 +35,7 @@ void pr_buffer_vprintf(pr_buffer *text, const char *format, va_list args)
 void pr_buffer_reset(pr_buffer *text); /* empty; keeps memory and count */
 void pr_buffer_release(pr_buffer *text);
 
-/* The same; there is no room. */
+/* Append where the room does not suffice: pr_buffer_append() calls it. */
 void pr_buffer_append_on(pr_buffer *text, const char *at, size_t len);
 
 static inline void

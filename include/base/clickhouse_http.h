@@ -35,7 +35,7 @@ void pr_clickhouse_close(pr_clickhouse *c); /* takes NULL */
 
 /* Runs one statement, a SELECT without FORMAT or one that has no rows; `take`
  * may be NULL then.  The server sends rows only once it has all of them.
- * PR_IO: there is no answer, or the server refuses: its words are in err. */
+ * PR_IO: the server does not answer, or refuses: err has its words. */
 pr_code pr_clickhouse_ask(pr_clickhouse *c, const char *sql, size_t len,
                           pr_take_row take, void *context, pr_err *err);
 

@@ -27,8 +27,8 @@ void pr_http_close(pr_http *http); /* takes NULL */
 
 /* Posts `len` bytes to the URL.  *status becomes the status of the answer, and
  * `answer` what it holds, in place of what was there.  The connection is kept
- * for the next request.  PR_IO: there is no answer; PR_LIMIT: it has more than
- * 1 GiB. */
+ * for the next request.  PR_IO: the server does not answer; PR_LIMIT: its answer
+ * has more than 1 GiB. */
 pr_code pr_http_post(pr_http *http, const char *url, const char *at, size_t len,
                      long *status, pr_buffer *answer, pr_err *err);
 

@@ -23,7 +23,7 @@ typedef struct pr_postgres pr_postgres; /* opaque */
 /* Connect.  The session reads only, and finds functions and operators in
  * pg_catalog alone.  *interrupted ends a statement with PR_LIMIT once it is
  * true.  PR_USAGE: not an address, or one that holds a password; PR_IO: libpq
- * cannot be loaded, or there is no connection. */
+ * cannot be loaded, or the server cannot be reached. */
 pr_code pr_postgres_open(const char *address, const volatile bool *interrupted,
                          pr_postgres **ret, pr_err *err);
 void pr_postgres_close(pr_postgres *p); /* takes NULL */

@@ -111,8 +111,7 @@ typedef struct conv_comparison {
     size_t n_factors; /* that groups of functions share, and that were taken out
                        * beside it: 0 to 2 */
     /* the 95 % interval of the factor, and its two-sided p.  With one run a
-     * side they rest on assumed variances, and are NAN where there is no
-     * centre. */
+     * side they rest on assumed variances, and are NAN without a centre. */
     double factor_low, factor_high, factor_p;
     double common_sd; /* with one run a side: the part of each function's sd
                        * that the runs' factor makes; else 0 */

@@ -544,7 +544,7 @@ open_any(const q_inputs *inputs, uint64_t memory, sqlite3 **ret, pr_err *err)
                           ret, err);
 }
 
-/* A folder's database in the cache; PR_END: there is no cache. */
+/* A folder's database in the cache; PR_END without a cache. */
 static pr_code
 open_folder(const char *folder, uint64_t memory, sqlite3 **ret, pr_err *err)
 {
