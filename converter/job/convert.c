@@ -505,6 +505,19 @@ open_output(const conv_paths *paths, const conv_target *target,
     return PR_OK;
 }
 
+/* A name in .gz promises gzip. */
+static pr_code
+refuse_gzip(const conv_target *target, const char *output, pr_err *err)
+{
+    bool streams = !target->by_path && !target->info.adds;
+    if (streams || target->is_address || !is_gzip_name(output))
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE, "target '%s' cannot be compressed: '%s'",
+            target->info.name, output);
+    pr_err_hint(err, "give a name without .gz");
+    return PR_USAGE;
+}
+
 static pr_code
 check_address(const conv_target *target, const char *output, pr_err *err)
 {
@@ -571,6 +584,8 @@ conv_run(const char *const *input, size_t n, const char *target_name,
     if (rc == PR_OK)
         rc = conv_job_plan(target, opts, paths.at[opts->base ? 1 : 0], &job,
                            err);
+    if (rc == PR_OK)
+        rc = refuse_gzip(target, output, err);
     if (rc == PR_OK) {
         bool into =
             target->info.adds || (opts->add && access(output, F_OK) == 0);

@@ -74,11 +74,6 @@ expect "a device takes what streams" 0 \
 expect "a full disk is reported" 1 "$pyconv" run.bin --to collapsed -o /dev/full
 holds "with its cause" err "No space left on device"
 holds "and the remedy" err "^pyconv: hint: make room"
-for to in speedscope pstats pprof firefox chrome callgrind jsonl csv markdown \
-    svg; do
-    expect "a full disk fails $to" 1 \
-        "$pyconv" run.bin --to $to -f -o /dev/full
-done
 # The stack of parquet is DuckDB's, and clickhouse needs a server.
 for to in $("$pyconv" --list | sed -n 's/^\([a-z][a-z]*\) .*/\1/p' |
     grep -v -e parquet -e clickhouse); do
