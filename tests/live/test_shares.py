@@ -1,64 +1,94 @@
 """Shares of the time against the program's own clock."""
 
-import math
+import bisect
 import struct
 
 import live
+import shares
 from live import expect
 
 ON_CPU = 2
 SAMPLES = 40000
 RATE = 5000
-# 36 shares are compared: at 3 standard errors one in ten runs would fail.
-STANDARD_ERRORS = 4
-# The program's part of a processor, below which others had too much of it; at
-# this rate the sampler itself takes a seventh.
-QUIET = 0.75
+# A round is quiet if its thread had a processor for this part of it; at this
+# rate the sampler takes a seventh.
+QUIET = 0.7
+# A recording has some 300; on a busy machine few of them are quiet.
+ENOUGH_ROUNDS = 60
 
 
-def sums(path, n):
-    with open(path, "rb") as file:
-        return struct.unpack("%dQ" % n, file.read(8 * n))
+class Rounds:
+    """What tests/targets/shares.py wrote about its rounds."""
+
+    def __init__(self, path, functions):
+        with open(path, "rb") as file:
+            n, = struct.unpack("Q", file.read(8))
+            row = struct.Struct("%dQ" % (2 + functions))
+            self.rows = list(row.iter_unpack(file.read(n * row.size)))
+        self.begins = [row[0] for row in self.rows]
+
+    def at(self, ns):
+        """The number of a round; None: it is not in the file."""
+        i = bisect.bisect_right(self.begins, ns) - 1
+        return i if i >= 0 and ns <= self.rows[i][1] else None
+
+    def times(self, i):
+        """Processor time of each function; None: the round was not quiet."""
+        begin, end, *times = self.rows[i]
+        return times if sum(times) >= QUIET * (end - begin) else None
 
 
-def own_samples(names):
-    """Samples on the processor by function; those of the loop that calls and
-    reads the clock fall to all alike, as its time does in the program's sums."""
-    rows = dict(live.Database("run.bin").rows(
-        "SELECT qualname, sum(n) FROM node_self"
-        " JOIN node ON node.id = node_self.node_id"
-        " JOIN function ON function.id = node.function_id"
-        " WHERE status & ? GROUP BY qualname", ON_CPU))
-    return [rows.get(name, 0) + rows.get("loop", 0) / len(names)
-            for name in names]
+def seen(names, rounds):
+    """{round: [samples of each function]}; those of the loop that calls and
+    reads the clock fall to all alike, as its time does."""
+    database = live.Database("run.bin")
+    start_us = database.value("SELECT start_us FROM profile")
+    found = {}
+    for name, t0_us, n in database.rows(
+            "SELECT qualname, t0_us, n FROM run JOIN node ON node.id = node_id"
+            " JOIN function ON function.id = function_id WHERE status & ?",
+            ON_CPU):
+        counts = found.setdefault(rounds.at(1000 * (start_us + t0_us)),
+                                  [0] * len(names))
+        for i, each in enumerate(names):
+            counts[i] += n if name == each else n / len(names) * (
+                name == "loop")
+    found.pop(None, None)
+    return found
+
+
+def deviations(python):
+    """{function: standard errors by which it has too many samples}, by the
+    rounds in which the program did not wait for a processor."""
+    live.prefer("self")  # the recorder's group
+    with live.Target(python, "shares.py", "rounds") as target:
+        live.prefer(target.pid)
+        names = target.portrait["names"]
+        live.record(target, "run.bin", "-f", "-r", RATE,
+                    seconds=SAMPLES // RATE)
+        rounds = Rounds("rounds", len(names))
+    counted = seen(names, rounds)
+    # the first and the last one were recorded in part
+    whole = sorted(counted)[1:-1]
+    quiet = [i for i in whole if rounds.times(i)]
+    print("# %d of %d rounds are quiet" % (len(quiet), len(whole)))
+    if len(quiet) < ENOUGH_ROUNDS:
+        raise live.Skip("the machine is busy, %d of %d rounds were quiet" %
+                        (len(quiet), len(whole)))
+    off = {}
+    for i, name in enumerate(names):
+        blocks = [(counted[k][i], sum(counted[k]),
+                   rounds.times(k)[i] / sum(rounds.times(k))) for k in quiet]
+        off[name] = shares.deviation(blocks)
+        print("# %s: %d samples, %+.1f standard errors" % (
+            name, sum(block[0] for block in blocks), off[name]))
+    return off
 
 
 @live.each_python
 def self_time_shares_are_those_of_the_programs_own_clock(python):
-    with live.Target(python, "shares.py", "sums") as target:
-        names = target.portrait["names"]
-        before = sums("sums", len(names))
-        live.record(target, "run.bin", "-r", RATE, seconds=SAMPLES // RATE)
-        after = sums("sums", len(names))
-    spent = [b - a for a, b in zip(before, after)]
-    running = sum(spent) / 1e9 / (SAMPLES / RATE)
-    if running < QUIET:
-        # While it waits for a processor it is sampled at one place again and
-        # again: such samples are not independent.
-        raise live.Skip("the machine is busy, the program ran %d %% of the time"
-                        % (100 * running))
-    seen = own_samples(names)
-    expect(sum(seen) > SAMPLES / 2, "only %d samples on the processor",
-           sum(seen))
-    worst = 0
-    for name, n, time in zip(names, seen, spent):
-        share = time / sum(spent)
-        error = math.sqrt(share * (1 - share) / sum(seen))
-        off = (n / sum(seen) - share) / error
-        print("# %s: true share %.4f, %+.1f standard errors" %
-              (name, share, off))
-        worst = max(worst, abs(off))
-    expect(worst <= STANDARD_ERRORS, "%.1f standard errors off", worst)
+    # 48 shares at most, each beyond one side with p < 1e-4: 1e-6 a run
+    live.expect_within(shares.STANDARD_ERRORS, lambda: deviations(python))
 
 
 live.run()
