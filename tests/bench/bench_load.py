@@ -47,14 +47,12 @@ def stock_tick(target):
 
 
 def our_tick(target):
-    taken = []
-    spent = measure.cpu_seconds(
-        lambda: taken.append(ticks(target, WITHOUT_PAUSE, *REMOTE)[0]))
-    return 1e6 * spent / taken[0]
+    return measure.cost_of_a_sample(measure.ours, target, WITHOUT_PAUSE,
+                                    *REMOTE)
 
 
 def against_stock(python):
-    for depth, limit in (100, 1 / 4), (500, 1 / 5):
+    for depth, limit in (100, 1 / 2), (500, 1 / 2):
         with live.Target(python, "work.py", "rounds", depth,
                          seconds=600) as target:
             measure.compare("a tick without a pause, remote, depth %d" % depth,

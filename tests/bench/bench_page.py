@@ -48,8 +48,10 @@ def seconds_to_make(profile):
 
 
 def times_in_browser():
-    return browser.node(os.path.join(HERE, "page.js"),
-                        os.path.abspath("page.html"), str(ROUNDS))
+    times = browser.node(os.path.join(HERE, "page.js"),
+                         os.path.abspath("page.html"), str(ROUNDS))
+    measure.wait_for_orphans()
+    return times
 
 
 def measure_page(name, arguments, most_bytes, most_s, first_ms, act_ms):
@@ -75,6 +77,7 @@ def main():
     if not shutil.which("chromium") or not shutil.which("node"):
         print("ok the page in a browser # SKIP needs chromium and node")
         sys.exit(0)
+    measure.adopt_orphans()
     for row in PROFILES:
         measure_page(*row)
 
