@@ -58,27 +58,37 @@ sleeper_wake(sleeper *h)
     sem_wait(&h->ready);
 }
 
-/* Wake it for the last time. */
+/* Wake it for the last time.  The kernel lists a thread for a moment after it
+ * has let pthread_join() return (Linux, kernel/exit.c, do_exit(): exit_mm()
+ * before exit_notify()). */
 static inline void
 sleeper_finish(sleeper *h)
 {
     sem_post(&h->go);
     pthread_join(h->thread, NULL);
+    while (syscall(SYS_tgkill, getpid(), h->tid, 0) == 0)
+        sched_yield();
     sem_destroy(&h->ready);
     sem_destroy(&h->go);
 }
 
-/* After sem_post(&ready) it needs a moment to fall asleep. */
+static inline bool
+sleeper_is_asleep(rec_sched *s, pid_t tid)
+{
+    bool ran;
+    assert_int_equal(rec_sched_ran(s, getpid(), tid, &ran), REC_SCHED_KNOWN);
+    assert_true(rec_sched_read(s, getpid(), tid));
+    return s->asleep;
+}
+
+/* After sem_post(&ready) it needs a moment to fall asleep.  That may be the
+ * moment between the two reads: read once more how long it ran. */
 static inline void
 sleeper_wait_until_asleep(rec_sched *s, pid_t tid)
 {
-    bool ran;
-    do {
+    while (!sleeper_is_asleep(s, tid))
         sched_yield();
-        assert_int_equal(rec_sched_ran(s, getpid(), tid, &ran),
-                         REC_SCHED_KNOWN);
-        assert_true(rec_sched_read(s, getpid(), tid));
-    } while (!s->asleep);
+    assert_true(sleeper_is_asleep(s, tid));
 }
 
 #endif
