@@ -61,17 +61,11 @@ add_place(places *p, int64_t id, size_t at, pr_err *err)
 static bool
 find_place(const places *p, int64_t id, size_t *ret)
 {
-    size_t low = 0, high = p->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->at[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == p->n || p->at[low].id != id)
+    size_t i;
+    PR_FIND_SORTED(i, p->at, p->n, id, id);
+    if (i == p->n || p->at[i].id != id)
         return false;
-    *ret = p->at[low].at;
+    *ret = p->at[i].at;
     return true;
 }
 

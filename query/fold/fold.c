@@ -802,21 +802,6 @@ compare_places(const void *x, const void *y)
     return p->key > q->key ? -1 : p->key < q->key;
 }
 
-/* Where the brothers on `parent` begin. */
-static size_t
-find_children(const place *places, size_t n, uint32_t parent)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (places[middle].parent < parent)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* A group has no more samples than the one it stands on: a group that is
  * left out has only such groups on it. */
 static size_t
@@ -842,8 +827,9 @@ write_in_order(const q_group *group, const place *places, size_t n,
     size_t n_open = 0, n_out = 0;
     uint32_t parent = PR_TABLE_NONE;
     for (;;) {
-        for (size_t i = find_children(places, n, parent);
-             i < n && places[i].parent == parent; i++)
+        size_t i; /* where the groups on `parent` begin */
+        PR_FIND_SORTED(i, places, n, parent, parent);
+        for (; i < n && places[i].parent == parent; i++)
             open[n_open++] = places[i].group;
         if (n_open == 0)
             return n_out;

@@ -157,15 +157,9 @@ rec_tasks_release(rec_tasks *tasks)
 const rec_task *
 rec_tasks_find(const rec_tasks *tasks, uint64_t key)
 {
-    size_t low = 0, high = tasks->n; /* they are sorted by key */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tasks->v[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < tasks->n && tasks->v[low].key == key ? &tasks->v[low] : NULL;
+    size_t i;
+    PR_FIND_SORTED(i, tasks->v, tasks->n, key, key);
+    return i < tasks->n && tasks->v[i].key == key ? &tasks->v[i] : NULL;
 }
 
 /* ---- one task ---- */

@@ -25,15 +25,9 @@ rec_code_set_release(rec_code_set *set)
 static size_t
 place_of(const rec_code_set *set, uint64_t address)
 {
-    size_t from = 0, to = set->n;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (set->v[middle].address < address)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    size_t at;
+    PR_FIND_SORTED(at, set->v, set->n, address, address);
+    return at;
 }
 
 void
