@@ -42,7 +42,9 @@ typedef struct work {
     double *value;     /* [run] eigenvalues of the references ... */
     double *vector;    /* [run][run] ... and eigenvectors */
     bool *refers;      /* [function] it shows the others factors */
-    double *factor;    /* [MOST_FACTORS][run] of the present function */
+    size_t n_factors;  /* that the runs are enough for */
+    double **own;      /* [function] of one that refers: its factors ... */
+    double *factors;   /* ... [n_factors][run], one after the other */
     double *room;      /* [run] twice, and [function] */
 } work;
 
@@ -114,23 +116,59 @@ decompose(work *w, pr_err *err)
     return PR_OK;
 }
 
-/* The i-th factor that the other functions share. */
+/* The i-th factor that the functions other than f share. */
+static const double *
+factor_of(const work *w, size_t f, size_t i)
+{
+    return (w->refers[f] ? w->own[f] : w->vector) + i * w->n_runs;
+}
+
+/* The factors without what function f itself shows. */
 static void
-find_factor(const work *w, size_t f, size_t i, double *ret)
+find_own(work *w, size_t f)
 {
     size_t n = w->n_runs;
     double *q = w->room, *u = w->room + n;
-    if (!w->refers[f]) {
-        memcpy(ret, w->vector + i * n, n * sizeof *ret);
-        return;
-    }
     double root = sqrt(weight(w->logs, f));
     for (size_t j = 0; j < n; j++)
         q[j] = root * product(w->vector + j * n, w->deviation + f * n, n);
-    conv_eigen_without(w->value, q, n, i, u);
-    memset(ret, 0, n * sizeof *ret);
-    for (size_t j = 0; j < n; j++)
-        subtract(ret, -u[j], w->vector + j * n, n);
+    for (size_t i = 0; i < w->n_factors; i++) {
+        conv_eigen_without(w->value, q, n, i, u);
+        for (size_t j = 0; j < n; j++)
+            subtract(w->own[f] + i * n, -u[j], w->vector + j * n, n);
+    }
+}
+
+/* How many factors the runs are enough for. */
+static size_t
+most_factors(size_t n_runs)
+{
+    size_t n = 0;
+    while (n < MOST_FACTORS && n_runs >= 2 + FACTOR_DF * (n + 1) + FEWEST_DF)
+        n++;
+    return n;
+}
+
+static pr_code
+find_factors(work *w, size_t n_showing, pr_err *err)
+{
+    pr_code rc = decompose(w, err);
+    if (rc != PR_OK)
+        return rc;
+    size_t n = w->n_factors * w->n_runs;
+    w->own = calloc(w->logs->n_functions, sizeof *w->own);
+    w->factors = calloc(n_showing, n * sizeof *w->factors);
+    if (!w->own || !w->factors)
+        return pr_no_memory(err);
+    double *next = w->factors;
+    for (size_t f = 0; f < w->logs->n_functions; f++) {
+        if (!w->refers[f])
+            continue;
+        w->own[f] = next;
+        next += n;
+        find_own(w, f);
+    }
+    return PR_OK;
 }
 
 /* ---- least squares ---- */
@@ -140,12 +178,10 @@ fit_one(const work *w, size_t f, size_t n_factors, conv_fit *to)
 {
     size_t n = w->n_runs;
     double *y = w->room, *side = w->room + n;
-    for (size_t i = 0; i < n_factors; i++)
-        find_factor(w, f, i, w->factor + i * n);
     memcpy(y, w->deviation + f * n, n * sizeof *y);
     memcpy(side, w->side, n * sizeof *side);
     for (size_t i = 0; i < n_factors; i++) { /* they are orthonormal */
-        const double *factor = w->factor + i * n;
+        const double *factor = factor_of(w, f, i);
         subtract(y, product(y, factor, n), factor, n);
         subtract(side, product(side, factor, n), factor, n);
     }
@@ -186,28 +222,26 @@ choose_factors(work *w, conv_fit *to, size_t *ret, pr_err *err)
 {
     double least = judge_factors(w, 0, to);
     *ret = 0;
-    if (choose_showing(w, to) < FEWEST_REFERENCES)
+    size_t n_showing = choose_showing(w, to);
+    if (n_showing < FEWEST_REFERENCES)
         return PR_OK;
-    pr_code rc = decompose(w, err);
-    if (rc != PR_OK)
-        return rc;
-    for (size_t n = 1;
-         n <= MOST_FACTORS && w->n_runs >= 2 + FACTOR_DF * n + FEWEST_DF; n++) {
+    pr_code rc = find_factors(w, n_showing, err);
+    for (size_t n = 1; rc == PR_OK && n <= w->n_factors; n++) {
         double reach = judge_factors(w, n, to);
         if (reach < least) {
             least = reach;
             *ret = n;
         }
     }
-    return PR_OK;
+    return rc;
 }
 
 static bool
 may_have_factors(const work *w)
 {
     return w->logs->scale == CONV_SCALE_CENTRED &&
-           w->logs->n_references >= FEWEST_REFERENCES &&
-           w->n_runs >= 2 + FACTOR_DF + FEWEST_DF && w->n_runs <= MOST_RUNS;
+           w->logs->n_references >= FEWEST_REFERENCES && w->n_factors > 0 &&
+           w->n_runs <= MOST_RUNS;
 }
 
 static pr_code
@@ -251,7 +285,8 @@ release_work(work *w)
     free(w->value);
     free(w->vector);
     free(w->refers);
-    free(w->factor);
+    free(w->own);
+    free(w->factors);
     free(w->room);
 }
 
@@ -265,10 +300,9 @@ make_work(work *w)
     w->value = calloc(n, sizeof *w->value);
     w->vector = calloc(square, square * sizeof *w->vector);
     w->refers = calloc(functions, sizeof *w->refers);
-    w->factor = calloc(MOST_FACTORS, n * sizeof *w->factor);
     w->room = calloc(2 * n + functions, sizeof *w->room);
     return w->deviation && w->side && w->value && w->vector && w->refers &&
-           w->factor && w->room;
+           w->room;
 }
 
 static bool
@@ -284,7 +318,10 @@ pr_code
 conv_fit_build(const conv_sides *sides, const conv_logs *logs, conv_fit *ret,
                pr_err *err)
 {
-    work w = {.sides = sides, .logs = logs, .n_runs = logs->n_runs};
+    work w = {.sides = sides,
+              .logs = logs,
+              .n_runs = logs->n_runs,
+              .n_factors = most_factors(logs->n_runs)};
     conv_fit fit = {0};
     pr_code rc;
     if (make_work(&w) && make_fit(logs->n_functions, &fit)) {
