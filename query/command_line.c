@@ -326,32 +326,67 @@ take_arguments(int argc, char **argv, q_command *c, pr_err *err)
     return take_words(argc - files, argv + files, c, err);
 }
 
-/* "as csv" in the query, and whether it is a check; a wrong query is reported
- * when it runs. */
-static void
-take_query(q_command *c)
+/* Without a query there is an overview for people; an option about the answer
+ * asks for the summary instead. */
+static pr_code
+ask_summary(q_command *c, pr_err *err)
+{
+    if (c->query || c->sql || c->follow || c->talk ||
+        (!c->all && c->format == Q_TABLE))
+        return PR_OK;
+    c->query = strdup("summary");
+    return c->query ? PR_OK : pr_no_memory(err);
+}
+
+bool
+q_command_read_query(q_command *c)
 {
     q_query query;
     if (!c->query || q_parse(c->query, &query, NULL) != PR_OK)
-        return;
+        return !c->query;
     if (query.has_format)
         c->format = query.format;
     c->is_check = query.verb == Q_CHECK;
     c->is_series = query.verb == Q_HISTORY && query.of.text;
+    c->is_summary = query.verb == Q_SUMMARY;
     q_query_release(&query);
+    return true;
 }
 
-/* Options without the verb that they go with would change nothing. */
+/* Options that would change nothing are refused. */
 static pr_code
 check_options(const q_command *c, pr_err *err)
 {
-    if (c->is_check || !(c->has_check_option || c->json))
-        return PR_OK;
-    PR_FAIL(err, PR_USAGE, "%s goes with the verb check",
-            c->has_check_option ? "a rule, limit, report or --more"
-                                : "--json=FILE");
-    pr_err_hint(err, "such as 'pyquery new.bin \"check old.bin\"'");
-    return PR_USAGE;
+    const struct {
+        bool wrong;
+        const char *what, *hint;
+    } rules[] = {
+        {c->follow && (c->talk || c->sql),
+         "--follow shows a query; neither --sql nor -i goes with it",
+         "such as 'pyquery --follow run.bin top 20'"},
+        {c->talk && (c->query || c->sql),
+         "-i reads queries from the terminal; none is given with it",
+         "such as 'pyquery -i run.bin'"},
+        {(c->follow || c->talk) && c->format != Q_TABLE,
+         "--csv, --json and --markdown go with one query", NULL},
+        {c->all && !c->is_summary && !c->talk,
+         "--all goes with the verb summary",
+         "such as 'pyquery run.bin summary --all'"},
+        {c->has_check_option && !c->is_check,
+         "a rule, limit, report or --more goes with the verb check",
+         "such as 'pyquery new.bin \"check old.bin\"'"},
+        {c->json && !c->is_check, "--json=FILE goes with the verb check",
+         "such as 'pyquery new.bin \"check old.bin\"'"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!rules[i].wrong)
+            continue;
+        PR_FAIL(err, PR_USAGE, "%s", rules[i].what);
+        if (rules[i].hint)
+            pr_err_hint(err, "%s", rules[i].hint);
+        return PR_USAGE;
+    }
+    return PR_OK;
 }
 
 pr_code
@@ -362,10 +397,12 @@ q_command_parse(int argc, char **argv, q_command *ret, pr_err *err)
         rc = pr_options_read(&options, argc, argv, ret, err);
     if (rc == PR_OK)
         rc = take_arguments(argc - optind, argv + optind, ret, err);
+    if (rc == PR_OK)
+        rc = ask_summary(ret, err);
     if (rc != PR_OK)
         return rc;
-    take_query(ret);
-    return check_options(ret, err);
+    /* a wrong query is reported when it runs, with its place */
+    return q_command_read_query(ret) ? check_options(ret, err) : PR_OK;
 }
 
 void

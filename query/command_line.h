@@ -23,6 +23,7 @@ typedef struct q_command {
     bool no_pager;
     uint64_t memory; /* to read profiles; 0: the default */
     bool is_series;  /* the query is the history of one function */
+    bool is_summary;
     bool has_check_option;
     bool is_check; /* the query is one; what follows goes with it */
     q_check_opts check;
@@ -33,6 +34,11 @@ typedef struct q_command {
 
 /* PR_OK to go on; PR_END when all is done (--help, --version); PR_USAGE. */
 pr_code q_command_parse(int argc, char **argv, q_command *ret, pr_err *err);
+
+/* What the command needs to know of its query: its verb, and "as csv", which
+ * replaces the option.  False: the query is wrong. */
+bool q_command_read_query(q_command *command);
+
 void q_command_release(q_command *command);
 
 #endif

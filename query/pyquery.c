@@ -76,14 +76,14 @@ terminal_width(int fd)
     return 80;
 }
 
-static q_look
-look_of(const q_command *c)
+static q_render_opts
+render_opts_of(const q_command *c)
 {
     const char *no_colour = getenv("NO_COLOR");
-    return (q_look){.format = c->format,
-                    .width = terminal_width(STDOUT_FILENO),
-                    .colour =
-                        isatty(STDOUT_FILENO) && (!no_colour || !no_colour[0])};
+    return (q_render_opts){.format = c->format,
+                           .width = terminal_width(STDOUT_FILENO),
+                           .colour = isatty(STDOUT_FILENO) &&
+                                     (!no_colour || !no_colour[0])};
 }
 
 /* A pager that ends by itself if all fits on the screen, or cat where there is
@@ -104,20 +104,20 @@ open_pager(const q_command *c)
 static pr_code
 write_answer(q_database **opened, const q_command *c, FILE *out, pr_err *err)
 {
-    q_look look = look_of(c);
+    q_render_opts opts = render_opts_of(c);
     if (c->is_check)
-        return q_gate(opened, c, &look, out, listen_to_interrupts, err);
+        return q_gate(opened, c, &opts, out, listen_to_interrupts, err);
     q_database *database = *opened;
     if (!c->sql && !c->query)
-        return q_overview(database, &look, out, err);
-    if (look.format == Q_COLLAPSED || (look.format == Q_SVG && !c->is_series))
-        return q_render_stacks(database, c->query, look.format, out, err);
+        return q_overview(database, &opts, out, err);
+    if (opts.format == Q_COLLAPSED || (opts.format == Q_SVG && !c->is_series))
+        return q_render_stacks(database, c->query, opts.format, out, err);
     q_result *result;
     pr_code rc = c->sql ? q_run_sql(database, c->sql, &result, err)
                         : q_run(database, c->query, &result, err);
     if (rc != PR_OK)
         return rc;
-    rc = q_render(result, &look, out, err);
+    rc = q_render(result, &opts, out, err);
     q_result_free(result);
     return rc;
 }
@@ -149,14 +149,10 @@ ask_typed(void *context, const char *query)
 {
     talk *t = context;
     pr_err err = PR_ERR_INIT;
-    q_query parsed;
     t->command.query = (char *)(uintptr_t)query;
     t->command.format = Q_TABLE;
-    if (q_parse(query, &parsed, NULL) == PR_OK) {
-        if (parsed.has_format)
-            t->command.format = parsed.format;
-        q_query_release(&parsed);
-    }
+    q_command_read_query(&t->command);
+    t->command.is_check = false; /* its rules are rows here */
     listen_to_interrupts(t->database);
     if (ask(&t->database, &t->command, &err) != PR_OK)
         report(&err, query);

@@ -110,9 +110,9 @@ const char *q_result_note(const q_result *result, size_t i);
 /* The comparison of a diff or check as a whole.  NULL for other answers. */
 const conv_comparison *q_result_comparison(const q_result *result);
 
-/* The stacks of the samples that a query is about, whatever its verb, as the
- * tree of their functions: each call gets one stack that samples ended in,
- * names from the outermost in. */
+/* The stacks of the answer to a query, as the tree of their functions: each
+ * call gets one stack that samples ended in, names from the outermost in.
+ * PR_USAGE for a query whose answer is not stacks (spec/query.md, 5). */
 typedef void (*q_stack_fn)(void *context, const char *const *name,
                            const char *const *file, size_t depth,
                            int64_t samples, int64_t us);

@@ -263,22 +263,15 @@ read_names(q_database *database, names *n, pr_err *err)
 static const name *
 find_name(const names *n, int64_t id)
 {
-    size_t low = 0, high = n->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (n->item[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n->len && n->item[low].id == id ? &n->item[low]
-                                                 : &unknown_name;
+    size_t i;
+    PR_FIND_SORTED(i, n->item, n->len, id, id);
+    return i < n->len && n->item[i].id == id ? &n->item[i] : &unknown_name;
 }
 
 /* Groups come in pre-order: the path of the last one is at hand. */
 static pr_code
-take_all(const q_groups *groups, const names *n, q_stack_fn take, void *context,
-         pr_err *err)
+take_all(const q_groups *groups, const names *n, bool of, q_stack_fn take,
+         void *context, pr_err *err)
 {
     const char **function = NULL, **file = NULL;
     size_t cap_function = 0, cap_file = 0;
@@ -294,8 +287,9 @@ take_all(const q_groups *groups, const names *n, q_stack_fn take, void *context,
         const name *found = find_name(n, g->a);
         function[depth - 1] = found->function ? found->function : "?";
         file[depth - 1] = found->file ? found->file : "";
-        if (g->self.n)
-            take(context, function, file, depth, g->self.n, g->self.us);
+        const q_amount *amount = of ? &g->total : &g->self;
+        if (amount->n && (g->match || !of))
+            take(context, function, file, depth, amount->n, amount->us);
     }
     free(function);
     free(file);
@@ -303,13 +297,13 @@ take_all(const q_groups *groups, const names *n, q_stack_fn take, void *context,
 }
 
 pr_code
-q_listing_stacks(q_database *database, const q_groups *groups, q_stack_fn take,
-                 void *context, pr_err *err)
+q_listing_stacks(q_database *database, const q_groups *groups, bool of,
+                 q_stack_fn take, void *context, pr_err *err)
 {
     names n = {0};
     pr_code rc = read_names(database, &n, err);
     if (rc == PR_OK)
-        rc = take_all(groups, &n, take, context, err);
+        rc = take_all(groups, &n, of, take, context, err);
     release_names(&n);
     return rc;
 }

@@ -16,8 +16,9 @@ pr_code q_listing_fill(q_database *database, const char *table,
                        const char *condition, const q_groups *groups,
                        pr_err *err);
 
-/* Call with each stack of the tree that samples ended in. */
-pr_code q_listing_stacks(q_database *database, const q_groups *groups,
+/* Call with each stack of the tree that samples ended in (`of`: that leads to
+ * an outermost function that matches, with all samples of it). */
+pr_code q_listing_stacks(q_database *database, const q_groups *groups, bool of,
                          q_stack_fn take, void *context, pr_err *err);
 
 #endif

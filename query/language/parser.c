@@ -446,6 +446,7 @@ static pr_code
 parse_as(parser *p, pr_err *err)
 {
     unsigned value = 0;
+    p->query.format_at = p->token.at;
     pr_code rc = take_choice(p, formats, &value, err);
     p->query.format = (q_format)value;
     p->query.has_format = true;
@@ -594,6 +595,35 @@ take_clause(parser *p, const q_verb_info *v, pr_err *err)
     return no_clause(p, v, err);
 }
 
+/* Can the answer have the format that `as` named?  Stacks have neither parts
+ * nor other units than functions. */
+static pr_code
+check_format(parser *p, const q_verb_info *v, pr_err *err)
+{
+    q_query *q = &p->query;
+    bool has_parts = q->split != Q_WHOLE || q->unit != v->unit;
+    bool is_chart = q->format == Q_SVG && (v->clauses & Q_AS_CHART) &&
+                    q->of.text && !q->explain;
+    q->has_stacks = (v->clauses & Q_AS_STACKS) && !has_parts && !q->explain;
+    if ((q->format != Q_COLLAPSED && q->format != Q_SVG) || q->has_stacks ||
+        is_chart)
+        return PR_OK;
+    const char *word = q->explain                   ? "explain"
+                       : (v->clauses & Q_AS_STACKS) ? "per"
+                                                    : v->word;
+    PR_FAIL_AT(err, PR_USAGE, q->format_at, "'%s' takes no 'as %s'", word,
+               q->format == Q_SVG ? "svg" : "collapsed");
+    if (v->clauses & Q_AS_CHART)
+        pr_err_hint(err, "'history self(NAME) as svg' draws a series");
+    else if (q_is_comparison(v->verb))
+        pr_err_hint(err, "'pyconv NEW --to collapsed --diff OLD' compares"
+                         " stacks");
+    else
+        pr_err_hint(err, "'top', 'tree', 'stacks' and 'paths' have stacks; all"
+                         " take table, csv, json and markdown");
+    return PR_USAGE;
+}
+
 /* ---- the whole ---- */
 
 static pr_code
@@ -606,6 +636,9 @@ unknown_verb(parser *p, pr_err *err)
         words[n] = (choice){v->word, 0};
     pr_code rc = unexpected(p, "a verb", err);
     hint_nearest(p, words, err);
+    if (p->query.explain && p->token.kind == Q_TOKEN_END)
+        pr_err_hint(err, "'explain' shows the SQL of a question, such as"
+                         " 'explain top 20 by self'");
     if (q_token_is(&p->token, "select") || q_token_is(&p->token, "with"))
         pr_err_hint(err, "--sql asks in SQL");
     pr_err_hint(err,
@@ -759,9 +792,11 @@ take_query(parser *p, pr_err *err)
         rc = take_verb(p, &v, err);
     if (rc == PR_OK)
         rc = take_subject(p, v, err);
+    if (rc != PR_OK && v && p->token.kind == Q_TOKEN_END)
+        pr_err_hint(err, "such as '%s'", v->example);
     while (rc == PR_OK && p->token.kind != Q_TOKEN_END)
         rc = take_clause(p, v, err);
-    return rc;
+    return rc == PR_OK ? check_format(p, v, err) : rc;
 }
 
 pr_code

@@ -188,6 +188,8 @@ typedef struct q_query {
     q_name work; /* the label that holds a run's units of work */
     bool has_format;
     q_format format;
+    size_t format_at;
+    bool has_stacks; /* its answer can be collapsed or a flame graph */
 } q_query;
 
 /* PR_USAGE with err->offset at the fault. The caller releases *ret. */

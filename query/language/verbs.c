@@ -15,12 +15,14 @@
 #define ABOVE   Q_CLAUSE_ABOVE
 #define SAMPLES Q_CLAUSES_SAMPLES
 #define FRAMES  Q_CLAUSES_FRAMES
+#define STACKS  Q_AS_STACKS
+#define CHART   Q_AS_CHART
 
 static const q_verb_info verbs[] = {
     {"summary", Q_SUMMARY, Q_FUNCTION, Q_BY_DEFAULT, 0, NULL, false, 0,
      "the profile, how far to trust it, and its main functions", "summary"},
     {"top", Q_TOP, Q_FUNCTION, Q_BY_DEFAULT, 20, NULL, false,
-     BY | PER | IN | FRAMES, "functions by the time they took",
+     BY | PER | IN | FRAMES | STACKS, "functions by the time they took",
      "top 20 by self"},
     {"lines", Q_TOP, Q_LINE, Q_BY_DEFAULT, 20, NULL, false,
      BY | PER | IN | FRAMES, "the same by line", "lines 10 in shop.py"},
@@ -37,15 +39,15 @@ static const q_verb_info verbs[] = {
      BY | PARTS | IN | FRAMES, "the functions that one called",
      "callees of main where gil"},
     {"tree", Q_TREE, Q_FUNCTION, Q_BY_TOTAL, 0, "from", false,
-     DEPTH | ABOVE | FRAMES, "calls from the roots, or from one function",
-     "tree from main above 5%"},
+     DEPTH | ABOVE | FRAMES | STACKS,
+     "calls from the roots, or from one function", "tree from main above 5%"},
     {"bottomup", Q_BOTTOMUP, Q_FUNCTION, Q_BY_TOTAL, 0, "of", false,
      DEPTH | ABOVE | FRAMES, "calls from where the time went, upwards",
      "bottomup of load depth 3"},
-    {"paths", Q_PATHS, Q_FUNCTION, Q_BY_TOTAL, 20, "to", true, FRAMES,
+    {"paths", Q_PATHS, Q_FUNCTION, Q_BY_TOTAL, 20, "to", true, FRAMES | STACKS,
      "the ways that led to a function", "paths to load"},
-    {"stacks", Q_STACKS, Q_FUNCTION, Q_BY_SELF, 20, NULL, false, FRAMES,
-     "whole stacks by the time they took", "stacks 5"},
+    {"stacks", Q_STACKS, Q_FUNCTION, Q_BY_SELF, 20, NULL, false,
+     FRAMES | STACKS, "whole stacks by the time they took", "stacks 5"},
     {"source", Q_SOURCE, Q_LINE, Q_BY_NAME, 0, "", true, SAMPLES,
      "the source of a function with the share of each line", "source load"},
     {"timeline", Q_TIMELINE, Q_FUNCTION, Q_BY_DEFAULT, 0, NULL, false,
@@ -82,7 +84,7 @@ static const q_verb_info verbs[] = {
     {"check", Q_CHECK, Q_FUNCTION, Q_BY_SELF, 0, "...", false, Q_CLAUSES_SIDES,
      "whether rules for a comparison hold, for CI", "check old.bin"},
     {"history", Q_HISTORY, Q_FUNCTION, Q_BY_SELF, 20, "", false,
-     BY | BUILDS | IN | Q_CLAUSES_FRAMES | Q_CLAUSE_SCALE,
+     BY | BUILDS | IN | Q_CLAUSES_FRAMES | Q_CLAUSE_SCALE | CHART,
      "functions over many builds, and the builds that changed them",
      "history self(load)"},
     {"help", Q_HELP, Q_FUNCTION, Q_BY_DEFAULT, 0, "", false, 0,

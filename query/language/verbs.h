@@ -27,6 +27,10 @@ enum {
     Q_PER_AN_OWNER = 1 << 15, /* thread, process, profile, status, label */
     Q_PER_A_SPAN = 1 << 16,   /* second, 100ms */
     Q_PER_A_BUILD = 1 << 17,  /* profile, label */
+    /* formats that may follow `as`, besides those of rows: table, csv, json
+     * and markdown, which every verb has */
+    Q_AS_STACKS = 1 << 18, /* collapsed, svg: the stacks of the answer */
+    Q_AS_CHART = 1 << 19,  /* svg, if the query names a function */
     /* choose samples */
     Q_CLAUSES_SAMPLES =
         Q_CLAUSE_WHERE | Q_CLAUSE_THREAD | Q_CLAUSE_RANGE | Q_CLAUSE_FOCUS,

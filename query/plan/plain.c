@@ -259,7 +259,9 @@ static const struct clause_help {
     {Q_CLAUSE_SCALE, "scale centred | seconds | share"},
     {Q_CLAUSE_SCALE, "unit KEY: seconds of a unit of work, the number in label"
                      " KEY"},
-    {Q_CLAUSE_AS, "as table | csv | json | markdown | collapsed | svg"},
+    {Q_CLAUSE_AS, "as table | csv | json | markdown"},
+    {Q_AS_STACKS, "as collapsed | svg: the stacks, as a flame graph"},
+    {Q_AS_CHART, "as svg: the series of one function, as a chart"},
 };
 
 static pr_code

@@ -251,8 +251,7 @@ static const struct recorded {
 
 /* Why an answer by this unit has no rows. */
 static pr_code
-note_unrecorded(q_database *database, q_unit unit, const char **ret,
-                pr_err *err)
+note_unrecorded(q_database *database, q_unit unit, char **ret, pr_err *err)
 {
     pr_code rc = PR_OK;
     for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
@@ -260,7 +259,7 @@ note_unrecorded(q_database *database, q_unit unit, const char **ret,
         if (recorded[i].unit == unit)
             rc = q_database_integer(database, recorded[i].some, &some, err);
         if (rc == PR_OK && !some)
-            *ret = recorded[i].note;
+            rc = copy_text(sqlite3_mprintf("%s", recorded[i].note), ret, err);
     }
     return rc;
 }
@@ -470,13 +469,46 @@ plan_source(q_database *database, const q_query *query, q_plan *plan,
                : rc;
 }
 
+/* The threads whose time was not all observed, the most first: an answer
+ * without rows does not say that nothing is missing. */
+static const char unobserved_sql[] =
+    "SELECT group_concat(text, ', ') FROM (SELECT"
+    " printf('%.3f s of %s', us / 1e6, replace(name, char(10), ' ')) AS text"
+    " FROM (SELECT ifnull(name, 'thread ' || tid) AS name,"
+    " sum(unobserved_us) AS us FROM thread GROUP BY 1)"
+    " WHERE us > 0 ORDER BY us DESC, name LIMIT 3)";
+
+static pr_code
+note_unobserved(q_database *database, q_verb verb, char **ret, pr_err *err)
+{
+    sqlite3_stmt *stmt;
+    pr_code rc = q_database_prepare(database, unobserved_sql, &stmt, err);
+    if (rc == PR_OK)
+        rc = q_database_step(database, stmt, err);
+    if (rc == PR_OK && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+        rc = copy_text(
+            sqlite3_mprintf("not observed: %s%s", sqlite3_column_text(stmt, 0),
+                            verb == Q_GAPS ? "; only a pause of ten intervals"
+                                             " and 100 ms is a gap"
+                                           : ""),
+            ret, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
 static pr_code
 plan_plain(q_database *database, const q_query *query, q_plan *plan,
            pr_err *err)
 {
+    bool is_of_quality = query->verb == Q_GAPS || query->verb == Q_EVENTS ||
+                         query->verb == Q_LOSSES;
+    pr_code rc = PR_OK;
     plan->shape = Q_SHAPE_PLAIN;
     plan->is_about_samples = query->verb != Q_HELP;
-    return q_answer_plain(database, query, &plan->answer, err);
+    if (is_of_quality)
+        rc = note_unobserved(database, query->verb, &plan->note, err);
+    return rc == PR_OK ? q_answer_plain(database, query, &plan->answer, err)
+                       : rc;
 }
 
 static pr_code (*const planners[])(q_database *, const q_query *, q_plan *,
@@ -518,11 +550,13 @@ pr_code
 q_plan_stacks(q_database *database, const q_query *query, q_plan *ret,
               pr_err *err)
 {
-    q_plan plan = {.depth = -1, .limit = -1, .after = Q_AFTER_ORDER};
-    q_query whole = *query;
-    whole.split = Q_WHOLE;
-    whole.unit = Q_FUNCTION;
-    pr_code rc = make_fold(database, &whole, Q_FOLD_TREE, &plan, err);
+    q_plan plan = {.depth = -1,
+                   .limit = -1,
+                   .after = Q_AFTER_ORDER,
+                   .of_match = query->verb == Q_PATHS};
+    bool is_part = query->verb == Q_TREE && query->of.text;
+    pr_code rc = make_fold(database, query,
+                           is_part ? Q_FOLD_TREE_OF : Q_FOLD_TREE, &plan, err);
     if (rc != PR_OK) {
         q_plan_release(&plan);
         return rc;
@@ -544,5 +578,6 @@ q_plan_release(q_plan *plan)
     sqlite3_free(plan->answer);
     sqlite3_free(plan->source);
     sqlite3_free(plan->table);
+    sqlite3_free(plan->note);
     *plan = (q_plan){0};
 }

@@ -48,10 +48,10 @@ typedef struct q_plan {
     int64_t depth;    /* tree: levels */
     int64_t limit;
     bool is_about_samples;
-    bool of_match;    /* Q_AFTER_BEST: of groups that match, by total */
-    const char *note; /* why the answer is empty; static, NULL: nothing */
-    char *source;     /* Q_SOURCE: a condition over `function JOIN file` */
-    char *table;      /* temp.answer1, with the columns of Q_ANSWER_COLUMNS */
+    bool of_match; /* stacks: of groups that match, by total */
+    char *note;    /* a line for the head of the answer; NULL: none */
+    char *source;  /* Q_SOURCE: a condition over `function JOIN file` */
+    char *table;   /* temp.answer1, with the columns of Q_ANSWER_COLUMNS */
 } q_plan;
 
 /* part_n, part_us: all samples of the row's part. */
@@ -65,7 +65,9 @@ pr_code q_plan_make(q_database *database, const q_query *query, q_plan *ret,
                     pr_err *err);
 void q_plan_release(q_plan *plan);
 
-/* The tree of all stacks of the question's samples, whatever its verb. */
+/* The tree of the stacks that the question's answer is about: all of its
+ * samples', from `tree from NAME` on, or with of_match those that `paths` leads
+ * to.  The question has stacks (q_query). */
 pr_code q_plan_stacks(q_database *database, const q_query *query, q_plan *ret,
                       pr_err *err);
 

@@ -37,18 +37,12 @@ bind_group(sqlite3_stmt *stmt, size_t place, const q_group *g,
 static q_amount
 part_of(const q_samples *samples, int64_t split)
 {
-    size_t low = 0, high = samples->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (samples->entry[middle].split < split)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t i;
+    PR_FIND_SORTED(i, samples->entry, samples->len, split, split);
     q_amount sum = {0, 0, 0, 0};
-    for (; low < samples->len && samples->entry[low].split == split; low++) {
-        sum.n += samples->entry[low].amount.n;
-        sum.us += samples->entry[low].amount.us;
+    for (; i < samples->len && samples->entry[i].split == split; i++) {
+        sum.n += samples->entry[i].amount.n;
+        sum.us += samples->entry[i].amount.us;
     }
     return sum;
 }
@@ -551,12 +545,9 @@ q_run_stacks(q_database *database, const char *query, q_stack_fn take,
         rc = q_parse(query, &parsed, err);
     if (rc != PR_OK)
         return rc;
-    if (q_is_comparison(parsed.verb)) {
+    if (!parsed.has_stacks) {
         q_query_release(&parsed);
-        PR_FAIL(err, PR_USAGE, "a comparison has no stacks");
-        pr_err_hint(err, "'pyconv NEW --to collapsed --diff OLD' compares"
-                         " them, 'history self(NAME) as svg' draws a series");
-        return PR_USAGE;
+        return PR_FAIL(err, PR_USAGE, "the answer to the query is not stacks");
     }
     q_database_begin(database);
     rc = q_plan_stacks(database, &parsed, &plan, err);
@@ -565,7 +556,8 @@ q_run_stacks(q_database *database, const char *query, q_stack_fn take,
         return rc;
     rc = q_run_groups(database, &plan, &samples, &groups, err);
     if (rc == PR_OK)
-        rc = q_listing_stacks(database, &groups, take, context, err);
+        rc = q_listing_stacks(database, &groups, plan.of_match, take, context,
+                              err);
     q_samples_release(&samples);
     q_groups_release(&groups);
     q_plan_release(&plan);

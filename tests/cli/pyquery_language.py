@@ -1,18 +1,22 @@
 """Every verb of the specification answers, and its example is that of help."""
 
+import collections
 import csv
 import io
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 PYQUERY = os.path.join(os.environ["BIN"], "pyquery")
 PYCONV = os.path.join(os.environ["BIN"], "pyconv")
 SOURCE = os.environ["SRC"]
 ROW = re.compile(r"^\| (\w+) \|.*\| `([^`]*)` \|$", re.MULTILINE)
-FORMATS = ("table", "csv", "json", "markdown", "collapsed", "svg")
+STACKS = ("top", "tree", "stacks", "paths")  # the verbs that have stacks
+CHARTS = ("history",)
 
 failed = False
 
@@ -66,6 +70,8 @@ def make_database():
                      " 'f' || id WHERE id > 4")
     database.execute("UPDATE file SET path = '/app/shop.py', base = 'shop.py'"
                      " WHERE id = (SELECT file_id FROM function WHERE id = 1)")
+    database.execute("INSERT INTO meta(profile_id, key, value)"
+                     " SELECT id, 'noted.key', 'its value' FROM profile")
     database.commit()
     database.close()
     shutil.copy("run.db", "old.bin")  # the base of comparisons
@@ -92,6 +98,141 @@ def check_parts(profile, verb, example):
     result(not wrong, "help %s lists the parts that it takes" % verb, wrong)
 
 
+def has_rows_of(widths):
+    """Rows, each as wide as the head."""
+    return len(widths) > 0 and len(set(widths)) == 1
+
+
+def is_markdown(text):
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    return has_rows_of([len(re.findall(r"(?<!\\)\|", row)) for row in rows]) \
+        and re.fullmatch(r"(\| *:?-+:? *)+\|", rows[1])
+
+
+def is_json(text):
+    answer = json.loads(text)
+    return all(len(row) == len(answer["columns"]) for row in answer["rows"])
+
+
+def is_svg(text):
+    root = xml.etree.ElementTree.fromstring(text)
+    space = "{http://www.w3.org/2000/svg}"
+    return root.tag == space + "svg" and len(list(root.iter(space + "title")))
+
+
+FORMATS = {
+    "table": lambda text: text.strip(),
+    "csv": lambda text: has_rows_of(
+        [len(row) for row in csv.reader(io.StringIO(text))]),
+    "json": is_json,
+    "markdown": is_markdown,
+    "collapsed": lambda text: all(re.fullmatch(r".+ [1-9]\d*", line)
+                                  for line in text.splitlines()),
+    "svg": is_svg,
+}
+
+
+def has_format(question, verb, form):
+    if form == "collapsed":
+        return verb in STACKS and " per " not in question
+    if form == "svg":
+        return verb in CHARTS or has_format(question, verb, "collapsed")
+    return True
+
+
+def check_formats(profile, verb, question):
+    """Each format is well formed, or refused in one line."""
+    for form, is_right in FORMATS.items():
+        done = ask(profile, *question.split(), "as", form, *FEW.get(verb, ()))
+        if has_format(question, verb, form):
+            good = (done.returncode == 0 and done.stdout and
+                    not done.stderr and is_right(done.stdout))
+        else:
+            said = done.stderr.splitlines()
+            good = (done.returncode == 2 and not done.stdout and
+                    "takes no 'as %s'" % form in said[0] and
+                    [line.split()[1] for line in said
+                     if line.startswith("pyquery:")] == ["error:", "hint:"])
+        result(good, "%s as %s" % (question, form), done.stdout + done.stderr)
+
+
+def stacks_of(profile, question):
+    stacks = collections.Counter()
+    for line in ask(profile, question + " as collapsed").stdout.splitlines():
+        stack, _, n = line.rpartition(" ")
+        stacks[tuple(stack.split(";"))] += int(n)
+    return stacks
+
+
+def check_stacks(profile):
+    """The stacks of a named function are those of the answer."""
+    every = stacks_of(profile, "top")
+    name = max(every, key=len)[1]
+    leading, below = collections.Counter(), collections.Counter()
+    for stack, n in every.items():
+        if name in stack:
+            at = stack.index(name)
+            leading[stack[:at + 1]] += n
+            below[stack[at:]] += n
+    result(every == stacks_of(profile, "stacks 1") ==
+           stacks_of(profile, "tree above 99%"),
+           "collapsed has all stacks, whatever rows are shown", every)
+    for question, wanted in (("paths to %s", leading),
+                             ("tree from %s", below)):
+        found = stacks_of(profile, question % name)
+        result(len(wanted) > 0 and found == wanted,
+               "collapsed has the stacks of '%s'" % question,
+               (found, wanted))
+
+
+def check_hints(profile):
+    """A question that ends too early gets an example."""
+    for question, hint in (
+            ("callers", "callers of json.dumps"), ("callees of", "callees of"),
+            ("paths", "paths to load"), ("source", "source load"),
+            ("tree from", "tree from main"), ("explain", "explain top"),
+            ("explain callers", "callers of json.dumps")):
+        done = ask(profile, question)
+        result(done.returncode == 2 and "'%s" % hint in
+               done.stderr.splitlines()[-1], "'%s' gets an example" % question,
+               done.stderr)
+    for arguments in (("top", "--all"), ("--sql", "SELECT 1", "--all"),
+                      ("-i", "top"), ("-i", "--csv"), ("--follow", "--json"),
+                      ("--follow", "-i")):
+        done = ask(profile, *arguments)
+        result(done.returncode == 2 and not done.stdout,
+               "%s is refused" % " ".join(arguments), done.stderr)
+    for arguments in (("--all",), ("summary", "--all")):
+        done = ask(profile, *arguments, "--csv")
+        result(done.returncode == 0 and "noted.key,its value\n" in done.stdout,
+               "%s lists what the recorder noted" % " ".join(arguments),
+               done.stdout + done.stderr)
+    result(ask(profile, "--csv").stdout == ask(profile, "summary", "--csv").stdout,
+           "a format without a query is that of the summary")
+
+
+def check_unobserved(profile):
+    """Nothing lost and no gap do not mean that all was observed."""
+    import sqlite3
+    database = sqlite3.connect(profile)
+    for table in "event", "loss":
+        database.execute("DELETE FROM " + table)
+    for us in 0, 5000:
+        database.execute("UPDATE thread SET unobserved_us = ?", (us,))
+        database.execute("UPDATE profile SET unobserved_us = (SELECT"
+                         " sum(unobserved_us) FROM thread)")
+        database.commit()
+        threads = database.execute("SELECT count(*) FROM thread").fetchone()[0]
+        for verb in "gaps", "events", "losses":
+            done = ask(profile, verb)
+            _, _, named = done.stdout.partition("not observed: ")
+            amounts = re.findall(r"(\d)\.(\d{3}) s of thread", named)
+            result("(none)" in done.stdout and threads == 3 and
+                   sum(int(s + ms) for s, ms in amounts) == threads * us / 1000,
+                   "%s with %d us unobserved" % (verb, us), done.stdout)
+    database.close()
+
+
 def main():
     profile = make_database()
     spec, printed = examples_of_spec(), examples_of_help(profile)
@@ -99,10 +240,7 @@ def main():
            "the specification has the verbs and examples of help",
            set(spec.items()) ^ set(printed.items()))
     for verb, example in spec.items():
-        for form in FORMATS if verb in ("top", "tree") else ("table", "json"):
-            done = ask(profile, *example.split(), "as", form, *FEW.get(verb, ()))
-            result(done.returncode == 0 and done.stdout and not done.stderr,
-                   "%s as %s" % (example, form), done.stderr)
+        check_formats(profile, verb, example)
         done = ask(profile, "explain", *example.split())
         result(done.returncode == 2 and "comparison" in done.stderr
                if verb in COMPUTED else
@@ -112,6 +250,10 @@ def main():
         done = ask(profile, "help", verb)
         result(done.returncode == 0 and example in done.stdout,
                "help %s" % verb, done.stderr)
+    check_formats(profile, "top", "top per thread")
+    check_formats(profile, "explain", "explain top")
+    check_stacks(profile)
+    check_hints(profile)
     for width in 40, 80, 200:
         for question in ("top 30", "top per thread", "help", "explain top",
                          *spec.values()):
@@ -137,6 +279,7 @@ def main():
         done = ask(profile, question.strip())
         result(done.returncode == 0, "the question '%s' has an answer" %
                question.strip(), done.stderr)
+    check_unobserved(profile)
     return failed
 
 
