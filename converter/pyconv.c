@@ -315,12 +315,12 @@ verify(const char *path, uint64_t memory, bool quiet)
     pr_err err = PR_ERR_INIT;
     pf_reader *reader = NULL;
     progress shown;
-    const pr_progress watch = begin_progress(&shown, quiet);
+    const pr_progress callback = begin_progress(&shown, quiet);
     pf_reader_opts budget = PF_READER_OPTS_INIT;
     budget.memory = memory;
     pr_code rc = pf_reader_open(path, &budget, &reader, &err);
     if (rc == PR_OK)
-        rc = pf_reader_verify(reader, &watch, &err);
+        rc = pf_reader_verify(reader, &callback, &err);
     end_progress(&shown);
     if (rc == PR_OK && !quiet)
         rc = report_whole(path, reader, &err);

@@ -73,8 +73,8 @@ answer(void *context, const char *query, size_t width, char **ret, pr_err *err)
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
-    const q_look look = {.format = Q_TABLE, .width = width};
-    rc = out ? q_render(result, &look, out, err) : pr_no_memory(err);
+    const q_render_opts opts = {.format = Q_TABLE, .width = width};
+    rc = out ? q_render(result, &opts, out, err) : pr_no_memory(err);
     q_result_free(result);
     if (out && fclose(out) != 0 && rc == PR_OK)
         rc = pr_no_memory(err);

@@ -120,8 +120,8 @@ check(q_database **database, const q_command *c, q_gate_opened opened,
 }
 
 pr_code
-q_gate(q_database **database, const q_command *command, const q_look *look,
-       FILE *out, q_gate_opened opened, pr_err *err)
+q_gate(q_database **database, const q_command *command,
+       const q_render_opts *opts, FILE *out, q_gate_opened opened, pr_err *err)
 {
     q_outcome outcome = {.why = ""};
     pr_err failed = PR_ERR_INIT;
@@ -129,7 +129,7 @@ q_gate(q_database **database, const q_command *command, const q_look *look,
     outcome.why = failed.what;
     pr_code rc = PR_OK;
     if (outcome.answer.rules)
-        rc = q_render(outcome.answer.rules, look, out, err);
+        rc = q_render(outcome.answer.rules, opts, out, err);
     if (rc == PR_OK &&
         (has_answer(outcome.code) || outcome.code == PR_INCOMPARABLE))
         rc = write_reports(&outcome, command, err);

@@ -15,7 +15,7 @@ typedef void (*q_gate_opened)(q_database *database);
  * the files anew (*database becomes another) and check again.  PR_REGRESSION
  * and PR_INCOMPARABLE are outcomes. */
 pr_code q_gate(q_database **database, const q_command *command,
-               const q_look *look, FILE *out, q_gate_opened opened,
+               const q_render_opts *opts, FILE *out, q_gate_opened opened,
                pr_err *err);
 
 #endif

@@ -234,7 +234,8 @@ write_questions(q_database *database, const facts *f, FILE *out)
 /* ---- all ---- */
 
 pr_code
-q_overview(q_database *database, const q_look *look, FILE *out, pr_err *err)
+q_overview(q_database *database, const q_render_opts *opts, FILE *out,
+           pr_err *err)
 {
     facts f = {.n = 0};
     q_result *result;
@@ -245,7 +246,7 @@ q_overview(q_database *database, const q_look *look, FILE *out, pr_err *err)
         rc = q_run(database, "top 5", &result, err);
     }
     if (rc == PR_OK) {
-        rc = q_render(result, look, out, err);
+        rc = q_render(result, opts, out, err);
         q_result_free(result);
     }
     if (rc == PR_OK)

@@ -8,7 +8,7 @@
 
 /* The profile, how far to trust it, the first five functions, and three
  * questions worth asking next. */
-pr_code q_overview(q_database *database, const q_look *look, FILE *out,
+pr_code q_overview(q_database *database, const q_render_opts *opts, FILE *out,
                    pr_err *err);
 
 #endif

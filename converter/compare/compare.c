@@ -112,7 +112,7 @@ find_presence(const conv_sides *s, size_t f)
         return CONV_NEW;
     if (add_up(stack + k, m).n == 0 && is_missing(run, k, m))
         return CONV_GONE;
-    return CONV_CANNOT_TELL;
+    return CONV_INCONCLUSIVE;
 }
 
 /* ---- the test ---- */
@@ -141,7 +141,7 @@ test(const comparison *c, size_t f, conv_change *ret)
 static bool
 is_tested(const comparison *c, const conv_change *change)
 {
-    return change->verdict == CONV_CANNOT_TELL &&
+    return change->verdict == CONV_INCONCLUSIVE &&
            fmax(change->base_share, change->new_share) >= c->opts->least_share;
 }
 
@@ -214,7 +214,7 @@ judge(const comparison *c, const double *y, conv_change *change)
         return CONV_BETTER;
     change->within = fmax(change->high, 1 / change->low) - 1;
     return change->within <= c->opts->same_within ? CONV_SAME
-                                                  : CONV_CANNOT_TELL;
+                                                  : CONV_INCONCLUSIVE;
 }
 
 /* For a function that is neither worse nor better. */
@@ -264,7 +264,7 @@ judge_one(const comparison *c, size_t f, double *room)
     conv_change *change = &c->change[f];
     const double *y = c->logs.scaled + f * c->logs.n_runs;
     change->detectable = expm1(c->reach * change->sd * sqrt(c->fit.spread[f]));
-    if (change->verdict != CONV_CANNOT_TELL)
+    if (change->verdict != CONV_INCONCLUSIVE)
         return;
     change->two_modes =
         change->base.n >= ENOUGH_NEW * (int64_t)c->logs.n_runs &&
@@ -419,7 +419,7 @@ conv_compare(const conv_sides *sides, const conv_compare_opts *opts,
 const char *
 conv_verdict_name(conv_verdict verdict)
 {
-    static const char *const names[] = {"cannot tell", "same", "worse",
-                                        "better",      "new",  "gone"};
+    static const char *const names[] = {"inconclusive", "same", "worse",
+                                        "better",       "new",  "gone"};
     return names[verdict];
 }

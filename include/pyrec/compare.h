@@ -69,8 +69,8 @@ typedef struct conv_compare_opts {
     }
 
 typedef enum conv_verdict {
-    CONV_CANNOT_TELL = 0, /* the interval holds 1 and is wide */
-    CONV_SAME,            /* within conv_change.within */
+    CONV_INCONCLUSIVE = 0, /* the interval holds 1 and is wide */
+    CONV_SAME,             /* within conv_change.within */
     CONV_WORSE,
     CONV_BETTER,
     CONV_NEW, /* on no stack of the base, and enough samples in the new side */
@@ -132,7 +132,7 @@ pr_code conv_compare(const conv_sides *sides, const conv_compare_opts *opts,
                      conv_change *ret_change, conv_comparison *ret,
                      pr_err *err);
 
-/* "worse", "better", "same", "cannot tell", "new", "gone"; static. */
+/* "worse", "better", "same", "inconclusive", "new", "gone"; static. */
 const char *conv_verdict_name(conv_verdict verdict);
 
 /* ---- series ---- */

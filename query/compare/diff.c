@@ -53,7 +53,7 @@ rank_of(const conv_change *c)
                                 [CONV_NEW] = 1,
                                 [CONV_BETTER] = 2,
                                 [CONV_GONE] = 3,
-                                [CONV_CANNOT_TELL] = UNMARKED,
+                                [CONV_INCONCLUSIVE] = UNMARKED,
                                 [CONV_SAME] = UNMARKED};
     return fmax(c->base_share, c->new_share) < CONV_LEAST_SHARE
                ? UNMARKED

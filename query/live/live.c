@@ -82,7 +82,7 @@ ask(screen *s)
 }
 
 static void
-look(screen *s)
+renew(screen *s)
 {
     pr_err err = PR_ERR_INIT;
     double begin = now_s();
@@ -319,7 +319,7 @@ run_screen(screen *s)
     bool goes_on = true;
     while (goes_on && !interrupted) {
         if (!s->paused && now_s() >= s->next)
-            look(s);
+            renew(s);
         draw(s);
         wait_for_key(s);
         int key = getch();

@@ -93,14 +93,14 @@ write_escaped(const char *text, size_t len, FILE *out)
 }
 
 static void
-write_line(double x1, double y1, double x2, double y2, const char *look,
+write_line(double x1, double y1, double x2, double y2, const char *style,
            FILE *out)
 {
     write_number("<line x1=\"", x1, out);
     write_number("\" y1=\"", y1, out);
     write_number("\" x2=\"", x2, out);
     write_number("\" y2=\"", y2, out);
-    fprintf(out, "\" %s/>\n", look);
+    fprintf(out, "\" %s/>\n", style);
 }
 
 static void

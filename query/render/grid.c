@@ -36,7 +36,7 @@ typedef struct cell {
 } cell;
 
 typedef struct grid {
-    const q_look *look;
+    const q_render_opts *opts;
     q_column column[MAX_COLUMNS];
     size_t n_columns;
     size_t n_source; /* columns of the result */
@@ -178,7 +178,7 @@ format_number(q_role role, const value *v, char *buf, size_t size)
 static bool
 append_text(const grid *g, q_text *to, const char *text, size_t len)
 {
-    return g->look->format == Q_MARKDOWN ? q_text_append_markdown(to, text, len)
+    return g->opts->format == Q_MARKDOWN ? q_text_append_markdown(to, text, len)
                                          : q_text_append_name(to, text, len);
 }
 
@@ -230,7 +230,7 @@ append_value(grid *g, size_t row, const q_column *column)
     if (is_path(column->role))
         return append_path(g, v) &&
                (column->role == Q_ROLE_PROFILE || append_line(g, row));
-    if (column->role == Q_ROLE_FUNCTION && g->look->format == Q_TABLE &&
+    if (column->role == Q_ROLE_FUNCTION && g->opts->format == Q_TABLE &&
         !append_indent(g, row))
         return false;
     return append_text(g, &g->shown, g->text + v->at, v->len);
@@ -345,7 +345,7 @@ leave_out(grid *g, size_t column)
 static void
 choose_by_width(grid *g)
 {
-    while (g->look->width && sum_least_widths(g) > g->look->width) {
+    while (g->opts->width && sum_least_widths(g) > g->opts->width) {
         size_t worst = 0;
         for (size_t i = 1; i < g->n_columns; i++)
             if (g->column[i].rank >= g->column[worst].rank)
@@ -361,7 +361,7 @@ static void
 fit(grid *g)
 {
     size_t sum = sum_widths(g);
-    while (g->look->width && sum > g->look->width) {
+    while (g->opts->width && sum > g->opts->width) {
         size_t widest = g->n_columns;
         for (size_t i = 0; i < g->n_columns; i++)
             if (g->width[i] > least_width(g, i) &&
@@ -378,9 +378,9 @@ fit(grid *g)
 static void
 take_room(grid *g, bool is_text)
 {
-    g->wraps = is_text && g->look->width && g->n_columns > 0;
+    g->wraps = is_text && g->opts->width && g->n_columns > 0;
     choose_by_width(g);
-    g->wraps = g->wraps && sum_least_widths(g) <= g->look->width;
+    g->wraps = g->wraps && sum_least_widths(g) <= g->opts->width;
     if (!g->wraps)
         fit(g);
 }
@@ -422,7 +422,7 @@ write_cell(const grid *g, size_t at, FILE *out)
     size_t len = c->len, shown = c->width;
     if (is_last && g->wraps) {
         size_t before = sum_widths(g) - width;
-        const q_wrap how = {g->look->width, before, before, 0};
+        const q_wrap how = {g->opts->width, before, before, 0};
         q_write_wrapped(bytes, len, &how, out);
         return;
     }
@@ -433,7 +433,7 @@ write_cell(const grid *g, size_t at, FILE *out)
     }
     size_t pad = width > shown ? width - shown : 0;
     const char *colour =
-        g->look->colour ? colour_of(g, at / g->n_columns, column) : NULL;
+        g->opts->colour ? colour_of(g, at / g->n_columns, column) : NULL;
     if (right)
         write_spaces(out, pad);
     if (colour)
@@ -480,12 +480,12 @@ share_at(const grid *g, size_t row, size_t column)
 static void
 end_row(const grid *g, size_t row, size_t bar, bool always, FILE *out)
 {
-    size_t room = g->look->width > sum_widths(g) + 2
-                      ? g->look->width - sum_widths(g) - 2
+    size_t room = g->opts->width > sum_widths(g) + 2
+                      ? g->opts->width - sum_widths(g) - 2
                       : 0;
-    if (!g->look->width)
+    if (!g->opts->width)
         room = always ? 40 : 0;
-    if (bar < g->n_columns && row > 0 && (g->look->colour || always) &&
+    if (bar < g->n_columns && row > 0 && (g->opts->colour || always) &&
         room >= BAR) {
         size_t last = row * g->n_columns + g->n_columns - 1;
         size_t width = g->width[g->n_columns - 1];
@@ -540,7 +540,7 @@ write_sparkline(const grid *g, FILE *out)
     static const char *const levels[] = {"▁", "▂", "▃", "▄",
                                          "▅", "▆", "▇", "█"};
     size_t bar = bar_column(g), rows = count_rows(g);
-    size_t width = g->look->width ? g->look->width : 80;
+    size_t width = g->opts->width ? g->opts->width : 80;
     size_t cells = rows < width ? rows : width;
     if (bar == g->n_columns || rows < 2)
         return;
@@ -620,10 +620,10 @@ append_trust(q_text *to, const q_basis *b)
 
 /* One line, or as many as it needs. */
 static void
-write_line(q_text *line, size_t bold, const q_look *look, FILE *out)
+write_line(q_text *line, size_t bold, const q_render_opts *opts, FILE *out)
 {
-    const q_wrap how = {look->format == Q_TABLE ? look->width : 0, 2, 0,
-                        look->colour ? bold : 0};
+    const q_wrap how = {opts->format == Q_TABLE ? opts->width : 0, 2, 0,
+                        opts->colour ? bold : 0};
     if (line->len)
         q_write_wrapped(line->bytes, line->len, &how, out);
     q_text_release(line);
@@ -631,12 +631,13 @@ write_line(q_text *line, size_t bold, const q_look *look, FILE *out)
 
 /* A line each; markdown needs a break between them. */
 static pr_code
-write_notes(const q_result *result, const q_look *look, FILE *out, pr_err *err)
+write_notes(const q_result *result, const q_render_opts *opts, FILE *out,
+            pr_err *err)
 {
     const char *note;
     for (size_t i = 0; (note = q_result_note(result, i)) != NULL; i++) {
         q_text text = {0};
-        if (look->format == Q_MARKDOWN) {
+        if (opts->format == Q_MARKDOWN) {
             fputs("\n* ", out);
             pr_code rc = q_write_markdown(note, out, err);
             if (rc != PR_OK)
@@ -645,15 +646,16 @@ write_notes(const q_result *result, const q_look *look, FILE *out, pr_err *err)
         }
         if (!q_text_append_name(&text, note, strlen(note)))
             return pr_no_memory(err);
-        write_line(&text, 0, look, out);
+        write_line(&text, 0, opts, out);
     }
-    if (look->format == Q_MARKDOWN && q_result_note(result, 0))
+    if (opts->format == Q_MARKDOWN && q_result_note(result, 0))
         putc('\n', out);
     return PR_OK;
 }
 
 static pr_code
-write_head(const q_result *result, const q_look *look, FILE *out, pr_err *err)
+write_head(const q_result *result, const q_render_opts *opts, FILE *out,
+           pr_err *err)
 {
     const char *title = q_result_title(result);
     const q_basis *basis = q_result_basis(result);
@@ -661,16 +663,16 @@ write_head(const q_result *result, const q_look *look, FILE *out, pr_err *err)
     size_t len = strlen(title);
     if (len == 0)
         return PR_OK;
-    bool done = look->format == Q_MARKDOWN
+    bool done = opts->format == Q_MARKDOWN
                     ? q_text_append_markdown(&first, title, len)
                     : q_text_append_name(&first, title, len);
     size_t bold = first.len;
     if (basis->all_samples >= 0)
         done =
             done && append_basis(&first, basis) && append_trust(&second, basis);
-    write_line(&first, bold, look, out);
-    write_line(&second, 0, look, out);
-    pr_code rc = write_notes(result, look, out, err);
+    write_line(&first, bold, opts, out);
+    write_line(&second, 0, opts, out);
+    pr_code rc = write_notes(result, opts, out, err);
     putc('\n', out);
     return done ? rc : pr_no_memory(err);
 }
@@ -686,7 +688,7 @@ write_left_out(const grid *g, FILE *out)
                              i ? ", " : "no room for: ", g->left_out[i]);
     if (done)
         putc('\n', out);
-    write_line(&line, 0, g->look, out);
+    write_line(&line, 0, g->opts, out);
 }
 
 /* ---- all ---- */
@@ -710,9 +712,10 @@ release(grid *g)
 }
 
 pr_code
-q_render_table(q_result *result, const q_look *look, FILE *out, pr_err *err)
+q_render_table(q_result *result, const q_render_opts *opts, FILE *out,
+               pr_err *err)
 {
-    grid g = {.look = look, .n_source = q_result_columns(result)};
+    grid g = {.opts = opts, .n_source = q_result_columns(result)};
     pr_code rc = read_rows(&g, result, err);
     if (rc == PR_OK) {
         choose_columns(&g, result);
@@ -720,8 +723,8 @@ q_render_table(q_result *result, const q_look *look, FILE *out, pr_err *err)
             rc = pr_no_memory(err);
     }
     if (rc == PR_OK)
-        rc = write_head(result, look, out, err);
-    if (rc == PR_OK && look->format == Q_MARKDOWN) {
+        rc = write_head(result, opts, out, err);
+    if (rc == PR_OK && opts->format == Q_MARKDOWN) {
         write_markdown(&g, out);
     } else if (rc == PR_OK) {
         bool timeline = q_columns_find(result, "ran_s") < g.n_source &&

@@ -6,7 +6,7 @@
 
 #include "query/render/render.h"
 
-pr_code q_render_table(q_result *result, const q_look *look, FILE *out,
+pr_code q_render_table(q_result *result, const q_render_opts *opts, FILE *out,
                        pr_err *err);
 
 /* The name as text that markdown does not take for markup. */

@@ -204,13 +204,13 @@ render_json(q_result *result, FILE *out, pr_err *err)
 }
 
 pr_code
-q_render(q_result *result, const q_look *look, FILE *out, pr_err *err)
+q_render(q_result *result, const q_render_opts *opts, FILE *out, pr_err *err)
 {
-    pr_code rc = look->format == Q_CSV   ? render_csv(result, out, err)
-                 : look->format == Q_SVG ? q_render_chart(result, out, err)
-                 : look->format == Q_JSON
+    pr_code rc = opts->format == Q_CSV   ? render_csv(result, out, err)
+                 : opts->format == Q_SVG ? q_render_chart(result, out, err)
+                 : opts->format == Q_JSON
                      ? render_json(result, out, err)
-                     : q_render_table(result, look, out, err);
+                     : q_render_table(result, opts, out, err);
     if (rc == PR_OK && ferror(out))
         rc = PR_FAIL(err, PR_IO, "cannot write the answer");
     return rc;

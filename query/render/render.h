@@ -13,15 +13,16 @@
 #include <pyrec/query.h>
 #include <stdio.h>
 
-typedef struct q_look {
+typedef struct q_render_opts {
     q_format format;
     size_t width; /* of the table, in cells; 0: as wide as it gets */
     bool colour;  /* and bars */
-} q_look;
+} q_render_opts;
 
 /* Write all rows of the result; Q_SVG: of one series (chart.h).  PR_OK, or the first failure of the result
  * or of `out`. */
-pr_code q_render(q_result *result, const q_look *look, FILE *out, pr_err *err);
+pr_code q_render(q_result *result, const q_render_opts *opts, FILE *out,
+                 pr_err *err);
 
 /* The samples that a query is about, collapsed or as a flame graph. */
 pr_code q_render_stacks(q_database *database, const char *query,

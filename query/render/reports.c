@@ -15,9 +15,9 @@
 static pr_code
 render(q_result *result, q_format format, FILE *out, pr_err *err)
 {
-    const q_look look = {.format = format};
+    const q_render_opts opts = {.format = format};
     q_result_rewind(result);
-    return q_render(result, &look, out, err);
+    return q_render(result, &opts, out, err);
 }
 
 /* ---- markdown ---- */

@@ -62,7 +62,7 @@ def check_exact(results):
     results.check("a profile does not differ from itself",
                   all(near(row["change_pct"], 0) and near(row["raw_pct"], 0)
                       for row in found.values() if row["change_pct"]) and
-                  all(row["verdict"] in ("same", "cannot tell")
+                  all(row["verdict"] in ("same", "inconclusive")
                       for row in found.values()), found)
 
 
@@ -137,7 +137,7 @@ def check_found(results):
         found = rows(*question)
         results.check(f"one slower function is found against {title}",
                       [name for name, row in found.items()
-                       if row["verdict"] not in ("same", "cannot tell")] ==
+                       if row["verdict"] not in ("same", "inconclusive")] ==
                       ["pack"] and found["pack"]["verdict"] == "worse" and
                       float(found["pack"]["low_pct"]) < 40 <
                       float(found["pack"]["high_pct"]),

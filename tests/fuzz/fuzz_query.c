@@ -91,7 +91,7 @@ render(q_result *result, q_format format)
     FILE *out = fopen("/dev/null", "w");
     if (!out)
         abort();
-    q_render(result, &(q_look){.format = format}, out, NULL);
+    q_render(result, &(q_render_opts){.format = format}, out, NULL);
     fclose(out);
     q_result_free(result);
 }

@@ -21,16 +21,16 @@ emit(pf_cur *c, pr_sink *a, pr_sink *b)
 {
     story_lane lanes[THREADS] = {{0}};
     plot names = {.threads = THREADS, .frames = FRAMES, .events = true};
-    story_tell_names(&names, a);
-    story_tell_names(&names, b);
+    story_emit_names(&names, a);
+    story_emit_names(&names, b);
     for (const uint8_t *op; (op = pf_get_bytes(c, STORY_OP));) {
         pr_delta delta = story_delta_of(lanes, THREADS, FRAMES, op);
         assert_int_equal(PR_SINK_CALL(a, delta, &delta, NULL), PR_OK);
         assert_int_equal(PR_SINK_CALL(b, delta, &delta, NULL), PR_OK);
         if (op[1] % 16 == 7) {
             uint64_t time_us = lanes[delta.thread].time_us;
-            story_tell_event(a, &names, time_us, op[3]);
-            story_tell_event(b, &names, time_us, op[3]);
+            story_emit_event(a, &names, time_us, op[3]);
+            story_emit_event(b, &names, time_us, op[3]);
         }
     }
 }

@@ -124,7 +124,7 @@ wrong(const char *op, pr_err *err)
 }
 
 /* The values of a line, if it could be read. */
-#define TELL(op, ...) \
+#define EMIT(op, ...) \
     (w->bad ? wrong(#op, err) : PR_SINK_CALL(sink, op, __VA_ARGS__, err))
 
 static pr_code
@@ -138,7 +138,7 @@ feed_start(pr_sink *sink, words *w, pr_err *err)
         start.python[i] = (uint8_t)next_u32(w);
     start.mode = (pr_mode)next_u32(w);
     start.capture = next_u32(w);
-    return TELL(start, &start);
+    return EMIT(start, &start);
 }
 
 static pr_code
@@ -147,7 +147,7 @@ feed_meta(pr_sink *sink, words *w, pr_err *err)
     size_t key_len, len;
     const char *key = next_bytes(w, &key_len);
     const char *value = next_bytes(w, &len);
-    return TELL(meta, key, value, len);
+    return EMIT(meta, key, value, len);
 }
 
 static pr_code
@@ -155,7 +155,7 @@ feed_string(pr_sink *sink, words *w, pr_err *err)
 {
     size_t len;
     const char *bytes = next_bytes(w, &len);
-    return TELL(string, bytes, len);
+    return EMIT(string, bytes, len);
 }
 
 static pr_code
@@ -170,7 +170,7 @@ feed_frame(pr_sink *sink, words *w, pr_err *err)
     frame.end_column = next_i32(w);
     frame.first_line = next_i32(w);
     frame.opcode = (uint8_t)next_u32(w);
-    return TELL(frame, &frame);
+    return EMIT(frame, &frame);
 }
 
 static pr_code
@@ -182,7 +182,7 @@ feed_thread(pr_sink *sink, words *w, pr_err *err)
     thread.is_main = (uint8_t)next_u32(w);
     thread.name = next_bytes(w, &thread.name_len);
     thread.process = next_u32(w);
-    return TELL(thread, &thread);
+    return EMIT(thread, &thread);
 }
 
 static pr_text
@@ -216,7 +216,7 @@ feed_process(pr_sink *sink, words *w, pr_err *err)
         a->pair[i].value = next_text(w);
     }
     p.meta = a->pair;
-    return TELL(process, &p);
+    return EMIT(process, &p);
 }
 
 static pr_code
@@ -226,14 +226,14 @@ feed_rate(pr_sink *sink, words *w, pr_err *err)
     rate.process = next_u32(w);
     rate.time_us = next_u64(w);
     rate.interval_us = next_u64(w);
-    return TELL(rate, &rate);
+    return EMIT(rate, &rate);
 }
 
 static pr_code
 feed_leave(pr_sink *sink, words *w, pr_err *err)
 {
     uint32_t thread = next_u32(w);
-    return TELL(leave, thread);
+    return EMIT(leave, thread);
 }
 
 static pr_code
@@ -242,7 +242,7 @@ feed_rename(pr_sink *sink, words *w, pr_err *err)
     size_t len;
     uint32_t thread = next_u32(w);
     const char *name = next_bytes(w, &len);
-    return TELL(rename, thread, name, len);
+    return EMIT(rename, thread, name, len);
 }
 
 static pr_code
@@ -268,7 +268,7 @@ feed_delta(pr_sink *sink, words *w, pr_err *err)
     delta.push = a->id;
     delta.time_us = a->time;
     delta.status = a->status;
-    return TELL(delta, &delta);
+    return EMIT(delta, &delta);
 }
 
 static pr_code
@@ -280,7 +280,7 @@ feed_count(pr_sink *sink, words *w, pr_err *err)
     count.value = next_u64(w);
     count.process = next_u32(w);
     count.time_us = next_u64(w);
-    return TELL(count, &count);
+    return EMIT(count, &count);
 }
 
 static pr_code
@@ -298,7 +298,7 @@ feed_gc(pr_sink *sink, words *w, pr_err *err)
     gc.heap_size = next_u64(w);
     gc.duration_ns = next_u64(w);
     gc.process = next_u32(w);
-    return TELL(gc, &gc);
+    return EMIT(gc, &gc);
 }
 
 static pr_code
@@ -318,7 +318,7 @@ feed_task(pr_sink *sink, words *w, pr_err *err)
     for (uint32_t i = 0; i < task.n_parents; i++)
         a->time[i] = next_u64(w);
     task.parent = a->time;
-    return TELL(task, &task);
+    return EMIT(task, &task);
 }
 
 static pr_code
@@ -330,7 +330,7 @@ feed_mark(pr_sink *sink, words *w, pr_err *err)
     mark.end_us = next_u64(w);
     mark.text = next_bytes(w, &mark.text_len);
     mark.process = next_u32(w);
-    return TELL(mark, &mark);
+    return EMIT(mark, &mark);
 }
 
 static pr_code
@@ -342,7 +342,7 @@ feed_stats(pr_sink *sink, words *w, pr_err *err)
     stats.error_percent = next_double(w);
     stats.missed_percent = next_double(w);
     stats.known = next_u32(w) | PR_STATS_PRESENT;
-    return TELL(stats, &stats);
+    return EMIT(stats, &stats);
 }
 
 static const struct {

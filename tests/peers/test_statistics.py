@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 import harness  # noqa: E402
 
 CENTRED, SECONDS, SHARE = range(3)
-CANNOT_TELL, SAME, WORSE, BETTER, NEW, GONE = range(6)
+INCONCLUSIVE, SAME, WORSE, BETTER, NEW, GONE = range(6)
 INTERVAL = 1000
 
 
@@ -143,7 +143,7 @@ def presence(samples, k):
                 (np.minimum(n, n * without / with_it.shape[1]) >= 10))
 
     return np.where((base.sum(axis=1) == 0) & missing(new, k), NEW, np.where(
-        (new.sum(axis=1) == 0) & missing(base, m), GONE, CANNOT_TELL))
+        (new.sum(axis=1) == 0) & missing(base, m), GONE, INCONCLUSIVE))
 
 
 def specification(samples, us, whole_n, whole_us, work, k, scale):
@@ -168,7 +168,7 @@ def specification(samples, us, whole_n, whole_us, work, k, scale):
                              share[:, k:].mean(axis=1))
     verdict = presence(samples, k)
     tested = ((np.maximum(base_share, new_share) >= 0.005) &
-              (verdict == CANNOT_TELL))
+              (verdict == INCONCLUSIVE))
     adjusted = np.full(len(p), np.nan)
     adjusted[tested] = holm(p[tested])
     reach = t.isf(0.025 / max(tested.sum(), 1)) + t.isf(0.2)
@@ -178,7 +178,7 @@ def specification(samples, us, whole_n, whole_us, work, k, scale):
     if 1 in (k, m) and max(k, m) > 1:
         inside = ((others.min(axis=1) <= one[:, 0]) &
                   (one[:, 0] <= others.max(axis=1)))
-    free = verdict == CANNOT_TELL
+    free = verdict == INCONCLUSIVE
     marked = free & (adjusted <= 0.05) & ~inside
     worse, better = marked & (d > np.log(1.05)), marked & (d < -np.log(1.05))
     same = free & ~worse & ~better & (np.maximum(high, 1 / low) - 1 <= 0.1)

@@ -138,7 +138,7 @@ story_frame(pr_sink *sink, const pr_frame *f, pr_err *err)
 }
 
 static inline pr_code
-story_told_thread(pr_sink *sink, const pr_thread *t, pr_err *err)
+story_take_thread(pr_sink *sink, const pr_thread *t, pr_err *err)
 {
     (void)err;
     story *s = (story *)sink;
@@ -281,7 +281,7 @@ static const pr_sink_ops story_ops = {
     .meta = story_meta,
     .string = story_string,
     .frame = story_frame,
-    .thread = story_told_thread,
+    .thread = story_take_thread,
     .leave = story_leave,
     .delta = story_delta,
     .count = story_count,
@@ -394,7 +394,7 @@ story_random(uint64_t *state)
 }
 
 static inline void
-story_tell_names(const plot *p, pr_sink *sink)
+story_emit_names(const plot *p, pr_sink *sink)
 {
     pr_start start = {123456,      p->events ? 1700000000000000 : 0,
                       1000,        {3, 14, 1},
@@ -426,7 +426,7 @@ story_tell_names(const plot *p, pr_sink *sink)
 }
 
 static inline void
-story_tell_event(pr_sink *sink, const plot *p, uint64_t time_us, uint64_t kind)
+story_emit_event(pr_sink *sink, const plot *p, uint64_t time_us, uint64_t kind)
 {
     uint32_t thread = (uint32_t)(time_us % p->threads);
     pr_count count = {kind & 8 ? thread : PR_NO_THREAD, PR_COUNT_PROVEN,
@@ -458,7 +458,7 @@ story_emit(const plot *p, pr_sink *sink)
     uint64_t *times = calloc(p->max_run, sizeof *times);
     uint8_t *status = calloc(p->max_run, 1);
     assert_true(depth && time && push && times && status);
-    story_tell_names(p, sink);
+    story_emit_names(p, sink);
     for (uint32_t i = 0; i < p->deltas; i++) {
         uint32_t t = (uint32_t)(story_random(&state) % p->threads);
         uint64_t r = story_random(&state);
@@ -485,7 +485,7 @@ story_emit(const plot *p, pr_sink *sink)
         assert_int_equal(PR_SINK_CALL(sink, delta, &d, NULL), PR_OK);
         depth[t] = keep + n;
         if (p->events && i % 8 == 3)
-            story_tell_event(sink, p, time[t], i / 8);
+            story_emit_event(sink, p, time[t], i / 8);
     }
     free(depth);
     free(time);

@@ -231,7 +231,7 @@ more_forks_than_there_is_room_for_are_said_and_the_living_found(void **state)
 
 /* Until `pid` is found: searches have their time. */
 static size_t
-look_until_found(rec_descendants *c, pid_t pid)
+search_until_found(rec_descendants *c, pid_t pid)
 {
     time_t end = time(NULL) + 20;
     size_t taken = 0;
@@ -263,9 +263,9 @@ without_the_kernels_word_the_living_are_found_one_by_one(void **state)
     rec_descendants_watch(c, getpid());
     assert_int_equal(rec_descendants_fd(c), -1);
     assert_true(rec_descendants_every_ms(c) > 0);
-    assert_int_equal(look_until_found(c, before), 1);
+    assert_int_equal(search_until_found(c, before), 1);
     pid_t after = long_child();
-    assert_int_equal(look_until_found(c, after), 1);
+    assert_int_equal(search_until_found(c, after), 1);
     rec_descendants_report r = rec_descendants_count(c);
     assert_false(r.announced);
     assert_int_equal(r.seen, 2);

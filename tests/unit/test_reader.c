@@ -206,7 +206,7 @@ emit_long_stack(pr_sink *sink)
     assert_non_null(push);
     for (uint32_t i = 0; i < LONG; i++)
         push[i] = LONG_IDS + i % (LONG_FRAMES - LONG_IDS);
-    story_tell_names(&names, sink);
+    story_emit_names(&names, sink);
     for (uint64_t i = 0; i < 3; i++) {
         uint64_t time = 1000 * (i + 1);
         pr_delta d = {0, keep[i], n[i], 1, push, &time, &status};
@@ -353,7 +353,7 @@ metadata_and_counters_are_the_last_that_were_emitted(void **state)
     size_t len;
     scratch_begin(&s);
     assert_int_equal(pf_writer_open(s.path, &opts, &writer, NULL), PR_OK);
-    story_tell_names(&names, writer);
+    story_emit_names(&names, writer);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(PR_SINK_CALL(writer, count, &counts[i], NULL), PR_OK);
     assert_int_equal(PR_SINK_CALL(writer, meta, "host", "a\0b", 3, NULL),
@@ -404,7 +404,7 @@ stacks_of_none_and_of_thousands_of_frames(void **state)
         pr_sink *sink = &taken.sink;
         if (pass == 1)
             assert_int_equal(pf_writer_open(s.path, &opts, &sink, NULL), PR_OK);
-        story_tell_names(&names, sink);
+        story_emit_names(&names, sink);
         time = 0;
         for (uint32_t i = 0, depth = 0; i < 60; i++) {
             /* none, deep, the same but its innermost, none ... */

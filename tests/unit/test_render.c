@@ -22,8 +22,8 @@ render(q_format format, const char *sql)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_int_equal(q_render(result, &(q_look){.format = format}, out, &err),
-                     PR_OK);
+    assert_int_equal(
+        q_render(result, &(q_render_opts){.format = format}, out, &err), PR_OK);
     fclose(out);
     q_result_free(result);
     q_close(d);
@@ -180,7 +180,8 @@ output_that_cannot_be_written_is_a_failure(void **state)
         q_result *result = NULL;
         assert_int_equal(q_run(d, "top", &result, &err), PR_OK);
         assert_int_equal(
-            q_render(result, &(q_look){.format = format}, full, &err), PR_IO);
+            q_render(result, &(q_render_opts){.format = format}, full, &err),
+            PR_IO);
         q_result_free(result);
     }
     fclose(full);

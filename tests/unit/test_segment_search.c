@@ -453,7 +453,7 @@ alternating_status_costs_as_much_as_equal_status(void **state)
     plot names = {.threads = 1, .frames = 8};
     scratch_begin(&s);
     assert_int_equal(pf_writer_open(s.path, &opts, &writer, NULL), PR_OK);
-    story_tell_names(&names, writer);
+    story_emit_names(&names, writer);
     const uint32_t push[] = {1, 2, 3};
     for (uint32_t i = 0; i < SAMPLES; i++) {
         uint64_t time_us = 1000 * (uint64_t)(i + 1);

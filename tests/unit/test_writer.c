@@ -477,7 +477,7 @@ assert_same_samples(const lane *taken, const lane *got)
 
 /* The sink took all emitted samples, or the beginning of them in each thread. */
 static void
-assert_told(const model *m, const taker *t)
+assert_taken(const model *m, const taker *t)
 {
     for (uint32_t i = 0; i < t->n_threads; i++) {
         uint64_t taken = (t->thread[i].tid - 100) * 2 + t->thread[i].interp;
@@ -514,7 +514,7 @@ begin(const char *name, const pf_writer_opts *opts)
 }
 
 static model
-told_model(unsigned seed, uint32_t deltas, const pf_writer_opts *opts)
+emitted_model(unsigned seed, uint32_t deltas, const pf_writer_opts *opts)
 {
     model m = model_of(seed);
     m.sink = open_writer(path, opts);
@@ -522,7 +522,7 @@ told_model(unsigned seed, uint32_t deltas, const pf_writer_opts *opts)
     return m;
 }
 
-#define MUST_TELL(...) assert_int_equal(PR_SINK_CALL(__VA_ARGS__, NULL), PR_OK)
+#define MUST_TAKE(...) assert_int_equal(PR_SINK_CALL(__VA_ARGS__, NULL), PR_OK)
 
 static pf_writer_opts
 small_segments(void)
@@ -538,7 +538,7 @@ small_segments(void)
 static void
 round_trip(const pf_writer_opts *opts, unsigned seed)
 {
-    model m = told_model(seed, 1000, opts);
+    model m = emitted_model(seed, 1000, opts);
     finish(m.sink);
     size_t taken = 0;
     for (int i = 0; i < THREADS; i++)
@@ -547,7 +547,7 @@ round_trip(const pf_writer_opts *opts, unsigned seed)
     pf_info info = take(path, &t);
     assert_int_equal(info.state, PF_FINISHED);
     assert_int_equal(t.n_threads, THREADS);
-    assert_told(&m, &t);
+    assert_taken(&m, &t);
     assert_int_equal(info.samples, taken);
     assert_int_equal(t.start.start_us, 5000);
     assert_int_equal(t.start.mode, PR_MODE_GIL);
@@ -576,7 +576,7 @@ frames_and_metadata_come_back_as_they_were_emitted(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
-    model m = told_model(1, 300, &opts);
+    model m = emitted_model(1, 300, &opts);
     finish(m.sink);
     taker t;
     take(path, &t);
@@ -603,11 +603,11 @@ events_come_back_as_they_were_emitted(void **state)
     pr_task task = {10, 20, PR_NO_THREAD, "task", 4, parents, 2};
     pr_mark mark = {PR_MARK_GAP, 30, 40, "gap", 3};
     pr_count count = {PR_NO_THREAD, PR_COUNT_TICKS, 99};
-    MUST_TELL(sink, gc, &gc);
-    MUST_TELL(sink, task, &task);
-    MUST_TELL(sink, mark, &mark);
-    MUST_TELL(sink, count, &count);
-    MUST_TELL(sink, rename, 0, "boss", 4);
+    MUST_TAKE(sink, gc, &gc);
+    MUST_TAKE(sink, task, &task);
+    MUST_TAKE(sink, mark, &mark);
+    MUST_TAKE(sink, count, &count);
+    MUST_TAKE(sink, rename, 0, "boss", 4);
     finish(sink);
     taker t;
     assert_int_equal(take(path, &t).samples, 0);
@@ -676,7 +676,7 @@ a_run_longer_than_a_segment_is_split(void **state)
     pr_sink *sink = begin(path, &opts);
     uint32_t stack[] = {1, 2};
     pr_delta d = {0, 0, 2, LONG, stack, times, status};
-    MUST_TELL(sink, delta, &d);
+    MUST_TAKE(sink, delta, &d);
     pf_writer_stats stats;
     pf_writer_get_stats(sink, &stats);
     assert_in_range(stats.segments, 3 * LONG / 28000, 3 * LONG / 18000);
@@ -725,10 +725,10 @@ a_stack_of_thousands_of_frames_is_written_once_and_then_its_changes(
     pr_delta top = {0, DEPTH - 1, 2, 1, stack + 5, &time[1], status};
     pr_delta most = {0, 200, 1, 1, stack + 7, &time[2], status};
     pr_delta only_less = {0, 3, 0, 1, NULL, &time[3], status};
-    MUST_TELL(sink, delta, &all);
-    MUST_TELL(sink, delta, &top);
-    MUST_TELL(sink, delta, &most);
-    MUST_TELL(sink, delta, &only_less);
+    MUST_TAKE(sink, delta, &all);
+    MUST_TAKE(sink, delta, &top);
+    MUST_TAKE(sink, delta, &most);
+    MUST_TAKE(sink, delta, &only_less);
     pf_writer_stats stats;
     pf_writer_get_stats(sink, &stats);
     assert_int_equal(stats.total_frames_written, DEPTH + 3);
@@ -762,12 +762,12 @@ any_number_of_threads_is_kept_apart(void **state)
     uint8_t status = 0;
     for (uint32_t i = THREADS; i < MANY; i++) {
         pr_thread thread = {.tid = 1000 + i};
-        MUST_TELL(sink, thread, &thread);
+        MUST_TAKE(sink, thread, &thread);
     }
     for (uint64_t now = 1; now < 4; now++)
         for (uint32_t i = 0; i < MANY; i++) {
             pr_delta d = {i, 0, 2, 1, stack, &now, &status};
-            MUST_TELL(sink, delta, &d);
+            MUST_TAKE(sink, delta, &d);
         }
     finish(sink);
     pf_reader *reader;
@@ -789,7 +789,7 @@ names_alone_close_a_segment_when_they_are_many(void **state)
     pr_sink *sink = begin(path, &opts);
     for (int i = 0; i < NAMES; i++) {
         name[i] = 'x';
-        MUST_TELL(sink, string, name, LENGTH);
+        MUST_TAKE(sink, string, name, LENGTH);
     }
     pf_writer_stats stats;
     pf_writer_get_stats(sink, &stats);
@@ -821,7 +821,7 @@ writers_do_not_disturb_one_another(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
-    model alone = told_model(3, 500, &opts);
+    model alone = emitted_model(3, 500, &opts);
     pr_err err = PR_ERR_INIT;
     finish(alone.sink);
     file expected = slurp(path);
@@ -912,7 +912,7 @@ each_segment_is_one_write(void **state)
     (void)state;
     pf_writer_opts opts = small_segments();
     writes = 0;
-    model m = told_model(6, 500, &opts);
+    model m = emitted_model(6, 500, &opts);
     pf_writer_stats stats;
     pf_writer_get_stats(m.sink, &stats);
     assert_true(stats.segments > 5);
@@ -1017,14 +1017,14 @@ a_count_is_written_again_only_when_it_changed(void **state)
     opts.checkpoint_us = 1000;
     pr_sink *sink = begin(path, &opts);
     pr_count count = {0, PR_COUNT_PROVEN, 7};
-    MUST_TELL(sink, count, &count);
+    MUST_TAKE(sink, count, &count);
     bytes_after_tick(sink, 0);
     uint64_t taken = bytes_after_tick(sink, 1000);
-    MUST_TELL(sink, count, &count);
+    MUST_TAKE(sink, count, &count);
     bytes_after_tick(sink, 2000);
     assert_int_equal(bytes_after_tick(sink, 9000), taken);
     count.value = 8;
-    MUST_TELL(sink, count, &count);
+    MUST_TAKE(sink, count, &count);
     bytes_after_tick(sink, 10000);
     assert_true(bytes_after_tick(sink, 11000) > taken);
     finish(sink);
@@ -1043,7 +1043,7 @@ an_empty_profile_is_a_whole_file(void **state)
         opts.compression = plain ? PF_COMPRESSION_NONE : PF_COMPRESSION_ZSTD;
         pr_sink *sink = open_writer(path, &opts);
         pr_start start = {.start_us = 1, .interval_us = 1};
-        MUST_TELL(sink, start, &start);
+        MUST_TAKE(sink, start, &start);
         finish(sink);
         taker t;
         pf_info info = take(path, &t);
@@ -1072,7 +1072,7 @@ the_second_half_of_a_file_describes_the_recording(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
-    model m = told_model(30, 4000, &opts);
+    model m = emitted_model(30, 4000, &opts);
     finish(m.sink);
     file whole = slurp(path);
     zero_start(whole.n / 2);
@@ -1102,7 +1102,7 @@ the_description_is_repeated_rarely(void **state)
     (void)state;
     piece pieces[400];
     pf_writer_opts opts = small_segments();
-    model m = told_model(31, 4000, &opts);
+    model m = emitted_model(31, 4000, &opts);
     finish(m.sink);
     file f = slurp(path);
     size_t n = split(f, pieces, 400), described = 0, last = 0;
@@ -1161,7 +1161,7 @@ abort_keeps_the_checkpoints_and_drops_the_rest(void **state)
 {
     (void)state;
     pf_writer_opts opts = small_segments();
-    model m = told_model(8, 500, &opts);
+    model m = emitted_model(8, 500, &opts);
     pf_writer_stats stats;
     pf_writer_get_stats(m.sink, &stats);
     m.sink->ops->abort(m.sink);
@@ -1171,7 +1171,7 @@ abort_keeps_the_checkpoints_and_drops_the_rest(void **state)
     assert_int_equal(info.segments, stats.segments);
     assert_int_equal(info.file_bytes, stats.file_bytes);
     assert_in_range(info.samples, 1, stats.total_samples - 1);
-    assert_told(&m, &t);
+    assert_taken(&m, &t);
     taker_release(&t);
     model_release(&m);
 }
@@ -1211,7 +1211,7 @@ abort_of_a_plain_file_leaves_no_file(void **state)
     (void)state;
     pf_writer_opts opts = small_segments();
     opts.compression = PF_COMPRESSION_NONE;
-    model m = told_model(9, 500, &opts);
+    model m = emitted_model(9, 500, &opts);
     m.sink->ops->abort(m.sink);
     assert_false(exists(path));
     model_release(&m);
@@ -1287,7 +1287,7 @@ a_full_disk_leaves_all_checkpointed_samples(void **state)
             assert_true(info.file_bytes <= room);
             assert_true(info.samples > 0);
             kept += rc != PR_OK;
-            assert_told(&m, &t);
+            assert_taken(&m, &t);
             taker_release(&t);
         }
         model_release(&m);
