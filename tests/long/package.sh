@@ -1,6 +1,7 @@
 #!/bin/sh
 # The Debian packages are built, pass lintian, are installed, used, upgraded and
 # removed in new roots of Debian 12 and 13.
+# PYREC_TEST_SUITES names the suites (bookworm and trixie).
 set -u
 # shellcheck source=tests/setup/root.sh
 . "$SRC/tests/setup/root.sh"
@@ -13,7 +14,8 @@ can_make_roots || {
 
 # The packages that the build of the package names.
 needs=$(sed -n '/^Build-Depends:/,/^[A-TV-Z]/{/^Build-Depends:\|^ /p}' \
-    "$SRC/.debian/control" | sed 's/^Build-Depends://; s/([^)]*)//g; s/:any//g; s/-compat//' |
+    "$SRC/.debian/control" |
+    sed 's/^Build-Depends://; s/([^)]*)//g; s/:any//g; s/-compat//' |
     tr ',\n' '  ')
 version=$(sed -n 's/.*PYREC_VERSION "\(.*\)"/\1/p' "$SRC/include/pyrec/version.h")
 try_suite() {
@@ -66,7 +68,7 @@ try_suite() {
     remove_root "$root"
 }
 
-for suite in bookworm trixie; do
+for suite in ${PYREC_TEST_SUITES:-bookworm trixie}; do
     try_suite $suite
 done
 exit $status
