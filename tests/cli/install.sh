@@ -66,14 +66,15 @@ for spec in $(sed -n 's/.*\(spec\/[a-z]*\.md\).*/\1/p' \
     result $? "the headers' $spec is installed"
 done
 
-# Each page is laid out without a warning.
+# Each page is laid out without a warning, in the width in which lintian has
+# them laid out.
 for page in root/usr/share/man/man?/*; do
     name=$(basename "$page")
     if ! command -v man >/dev/null; then
         echo "ok the man page $name # SKIP no man here"
         continue
     fi
-    MANWIDTH=120 man -l --warnings=w "$page" >page 2>warnings
+    MANWIDTH=80 man -l --warnings=w "$page" >page 2>warnings
     cat warnings
     [ ! -s warnings ] && head -n 1 page | grep -q "^${name%.*}(${name##*.})"
     result $? "the man page $name"
