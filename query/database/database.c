@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pyrec/convert.h>
 #include <pyrec/schema.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -315,35 +316,62 @@ static const struct shape {
     {"opcode", "python, number, name"},
 };
 
-/* D1: each is a table, not a view or a virtual table that looks like one. */
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* How many tables of each name there are; views and virtual tables do not
+ * count. */
 static pr_code
-check_shape(q_database *database, const struct shape *shape, const char *path,
-            pr_err *err)
+count_tables(q_database *database, int ret[N_SHAPES], pr_err *err)
 {
-    char *sql = sqlite3_mprintf(
-        "SELECT count(*) FROM sqlite_schema WHERE type = 'table'"
-        " AND name = %Q AND rootpage > 0",
-        shape->table);
-    int64_t found = 0;
-    pr_code rc = q_database_integer(database, sql, &found, err);
-    sqlite3_free(sql);
+    sqlite3_stmt *stmt;
+    pr_code rc = q_database_prepare(
+        database,
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0",
+        &stmt, err);
     if (rc != PR_OK)
         return rc;
-    if (found != 1)
-        return PR_FAIL(err, PR_DAMAGED, "'%s' has no table '%s'", path,
-                       shape->table);
-    sqlite3_stmt *stmt;
-    sql =
-        sqlite3_mprintf("SELECT %s FROM main.%s", shape->columns, shape->table);
-    rc = q_database_prepare(database, sql, &stmt, NULL);
-    sqlite3_free(sql);
+    while ((rc = q_database_step(database, stmt, err)) == PR_OK) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        for (size_t i = 0; name && i < N_SHAPES; i++)
+            ret[i] += strcmp(name, shapes[i].table) == 0;
+    }
     sqlite3_finalize(stmt);
-    if (rc == PR_NOMEM)
-        return PR_FAIL(err, rc, "table '%s'", shape->table);
-    if (rc != PR_OK)
-        return PR_FAIL(err, PR_DAMAGED, "'%s': table '%s' lacks a column of %s",
-                       path, shape->table, shape->columns);
+    return rc == PR_END ? PR_OK : rc;
+}
+
+/* Without a statement for each table, which would cost more than the answer. */
+static pr_code
+check_columns(q_database *database, const struct shape *shape, const char *path,
+              pr_err *err)
+{
+    char column[64];
+    for (const char *at = shape->columns; *at; at += strspn(at, ", ")) {
+        int n = (int)strcspn(at, ",");
+        snprintf(column, sizeof column, "%.*s", n, at);
+        at += n;
+        int rc = sqlite3_table_column_metadata(database->sqlite, "main",
+                                               shape->table, column, NULL, NULL,
+                                               NULL, NULL, NULL);
+        if (rc == SQLITE_NOMEM)
+            return PR_FAIL(err, PR_NOMEM, "table '%s'", shape->table);
+        if (rc != SQLITE_OK)
+            return PR_FAIL(err, PR_DAMAGED, "'%s': table '%s' lacks column %s",
+                           path, shape->table, column);
+    }
     return PR_OK;
+}
+
+/* D1 */
+static pr_code
+check_tables(q_database *database, const char *path, pr_err *err)
+{
+    int found[N_SHAPES] = {0};
+    pr_code rc = count_tables(database, found, err);
+    for (size_t i = 0; rc == PR_OK && i < N_SHAPES; i++)
+        rc = found[i] == 1 ? check_columns(database, &shapes[i], path, err)
+                           : PR_FAIL(err, PR_DAMAGED, "'%s' has no table '%s'",
+                                     path, shapes[i].table);
+    return rc;
 }
 
 /* Is the name nearly the other one?  For candidates. */
@@ -400,9 +428,8 @@ static pr_code
 check_database(q_database *database, const char *path, pr_err *err)
 {
     pr_code rc = check_numbers(database, path, err);
-    size_t n = sizeof shapes / sizeof *shapes;
-    for (size_t i = 0; rc == PR_OK && i < n; i++)
-        rc = check_shape(database, &shapes[i], path, err);
+    if (rc == PR_OK)
+        rc = check_tables(database, path, err);
     return rc == PR_OK ? learn(database, err) : rc;
 }
 
