@@ -145,10 +145,10 @@ is_tested(const comparison *c, const conv_change *change)
            fmax(change->base_share, change->new_share) >= c->opts->least_share;
 }
 
-/* An item of the list that qsort() sorts: p of a function. */
+/* An item of the list that qsort() sorts: p, and its place. */
 typedef struct ranked {
     double p;
-    size_t f;
+    size_t at;
 } ranked;
 
 static int
@@ -156,30 +156,47 @@ compare_p(const void *x, const void *y)
 {
     const ranked *a = x, *b = y;
     int order = (a->p > b->p) - (a->p < b->p);
-    return order ? order : (a->f > b->f) - (a->f < b->f);
+    return order ? order : (a->at > b->at) - (a->at < b->at);
 }
 
-/* Holm, 1979: the i-th smallest of n is multiplied by n - i, and none is
- * smaller than the one before it. */
-static pr_code
-adjust(const comparison *c, pr_err *err)
+/* The i-th smallest of n is multiplied by n - i, and none is smaller than the
+ * one before it. */
+pr_code
+conv_adjust(double *p, size_t n, pr_err *err)
 {
-    size_t n = 0;
     double most = 0;
-    ranked *order = calloc(c->sides->n_functions + 1, sizeof *order);
+    ranked *order = calloc(n + 1, sizeof *order);
     if (!order)
         return pr_no_memory(err);
-    for (size_t f = 0; f < c->sides->n_functions; f++)
-        if (is_tested(c, &c->change[f]))
-            order[n++] = (ranked){c->change[f].p, f};
+    for (size_t i = 0; i < n; i++)
+        order[i] = (ranked){p[i], i};
     qsort(order, n, sizeof *order, compare_p);
     for (size_t i = 0; i < n; i++) {
         most = fmax(most, fmin(1, order[i].p * (double)(n - i)));
-        c->change[order[i].f].adjusted = most;
+        p[order[i].at] = most;
     }
-    c->head->n_tested = n;
     free(order);
     return PR_OK;
+}
+
+static pr_code
+adjust(const comparison *c, pr_err *err)
+{
+    size_t n = 0, n_functions = c->sides->n_functions;
+    double *p = calloc(n_functions + 1, sizeof *p);
+    if (!p)
+        return pr_no_memory(err);
+    for (size_t f = 0; f < n_functions; f++)
+        if (is_tested(c, &c->change[f]))
+            p[n++] = c->change[f].p;
+    pr_code rc = conv_adjust(p, n, err);
+    c->head->n_tested = n;
+    n = 0;
+    for (size_t f = 0; rc == PR_OK && f < n_functions; f++)
+        if (is_tested(c, &c->change[f]))
+            c->change[f].adjusted = p[n++];
+    free(p);
+    return rc;
 }
 
 /* ---- verdicts ---- */

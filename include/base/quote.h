@@ -54,6 +54,7 @@ void pr_print_json(FILE *to, pr_json style, const char *at, size_t len);
 
 /* XML 1.0, content or attribute value: & < > " ' as entities. */
 void pr_quote_xml(pr_buffer *text, const char *at, size_t len);
+void pr_print_xml(FILE *to, const char *at, size_t len);
 
 /* GitHub Flavored Markdown, in a table or not: the characters that may begin
  * markup get a backslash, & and < become entities. */

@@ -56,6 +56,16 @@ pr_quote_xml(pr_buffer *text, const char *at, size_t len)
     append_markup(text, at, len, xml_entity);
 }
 
+void
+pr_print_xml(FILE *to, const char *at, size_t len)
+{
+    pr_buffer text = {0};
+    pr_quote_xml(&text, at, len);
+    if (text.len)
+        fwrite(text.at, 1, text.len, to);
+    pr_buffer_release(&text);
+}
+
 static const char *
 markdown_entity(char c)
 {

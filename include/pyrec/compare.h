@@ -132,6 +132,11 @@ pr_code conv_compare(const conv_sides *sides, const conv_compare_opts *opts,
                      conv_change *ret_change, conv_comparison *ret,
                      pr_err *err);
 
+/* Holm's correction (1979) for several tests: each of the n probabilities
+ * becomes the least level of all tests together at which it is significant.
+ * PR_NOMEM: p is as it was. */
+pr_code conv_adjust(double *p, size_t n, pr_err *err);
+
 /* "worse", "better", "same", "inconclusive", "new", "gone"; static. */
 const char *conv_verdict_name(conv_verdict verdict);
 

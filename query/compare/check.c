@@ -82,41 +82,32 @@ find_functions(const check *c, const q_rule *rule, finding *ret, pr_err *err)
 
 /* ---- significance ---- */
 
-typedef struct ranked {
-    double p;
-    size_t f;
-} ranked;
-
-static int
-compare_p(const void *x, const void *y)
-{
-    const ranked *a = x, *b = y;
-    return (a->p > b->p) - (a->p < b->p);
-}
-
-/* Holm's correction over the functions that the rule means and that both sides
- * have; marks[f] becomes true for those that pass. */
+/* Corrected over the functions that the rule means and that both sides have;
+ * marks[f] becomes true for those that pass. */
 static pr_code
 find_significant(const check *c, const q_rule *rule, const finding *found,
                  bool *marks, pr_err *err)
 {
     size_t n = 0;
-    ranked *order = calloc(found->n + 1, sizeof *order);
-    if (!order)
-        return pr_no_memory(err);
-    for (size_t i = 0; i < found->n; i++) {
+    double *p = calloc(found->n + 1, sizeof *p);
+    size_t *function = calloc(found->n + 1, sizeof *function);
+    for (size_t i = 0; p && function && i < found->n; i++) {
         size_t f = found->function[i];
         const conv_change *change = change_of(c, rule, f);
-        if (change->verdict == CONV_NEW || change->verdict == CONV_GONE)
+        if (change->verdict == CONV_NEW || change->verdict == CONV_GONE) {
             marks[f] = true;
-        else if (!isnan(change->p))
-            order[n++] = (ranked){change->p, f};
+        } else if (!isnan(change->p)) {
+            p[n] = change->p;
+            function[n++] = f;
+        }
     }
-    qsort(order, n, sizeof *order, compare_p);
-    for (size_t i = 0; i < n && order[i].p * (double)(n - i) <= ALPHA; i++)
-        marks[order[i].f] = !change_of(c, rule, order[i].f)->in_range;
-    free(order);
-    return PR_OK;
+    pr_code rc = p && function ? conv_adjust(p, n, err) : pr_no_memory(err);
+    for (size_t i = 0; rc == PR_OK && i < n; i++)
+        marks[function[i]] =
+            p[i] <= ALPHA && !change_of(c, rule, function[i])->in_range;
+    free(p);
+    free(function);
+    return rc;
 }
 
 /* ---- rules about the change ---- */

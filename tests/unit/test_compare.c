@@ -58,6 +58,22 @@ tails_of_t_are_those_of_tables(void **state)
     assert_true(isnan(conv_t_two_tails(NAN, 7)));
 }
 
+/* By hand: 4 * 0.005, 3 * 0.01, 2 * 0.03, and 0.04 that is not less. */
+static void
+several_tests_share_one_level(void **state)
+{
+    (void)state;
+    double p[] = {0.01, 0.04, 0.03, 0.005};
+    static const double wanted[] = {0.03, 0.06, 0.06, 0.02};
+    assert_int_equal(conv_adjust(p, 4, NULL), PR_OK);
+    for (int i = 0; i < 4; i++)
+        assert_true(fabs(p[i] - wanted[i]) < 1e-12);
+    double one = 0.9;
+    assert_int_equal(conv_adjust(&one, 1, NULL), PR_OK);
+    assert_true(one > 0.89 && one < 0.91);
+    assert_int_equal(conv_adjust(NULL, 0, NULL), PR_OK);
+}
+
 static void
 a_median_is_the_middle(void **state)
 {
@@ -644,6 +660,7 @@ main(void)
         cmocka_unit_test(a_factor_of_a_phase_does_not_hide_a_change),
         cmocka_unit_test(tails_of_t_are_those_of_tables),
         cmocka_unit_test(a_median_is_the_middle),
+        cmocka_unit_test(several_tests_share_one_level),
         cmocka_unit_test(one_slower_function_is_found_and_no_other),
         cmocka_unit_test(a_side_against_itself_is_the_same),
         cmocka_unit_test(a_slower_machine_is_the_factor),
