@@ -293,19 +293,10 @@ add_cell(gatherer *g, int64_t profile, int64_t function, const q_amount *self,
     return PR_OK;
 }
 
-static q_amount
-read_amount(sqlite3_stmt *row, int column)
-{
-    return (q_amount){sqlite3_column_int64(row, column),
-                      sqlite3_column_int64(row, column + 1),
-                      sqlite3_column_int64(row, column + 2),
-                      sqlite3_column_int64(row, column + 3)};
-}
-
 static pr_code
 take_total(gatherer *g, sqlite3_stmt *row, pr_err *err)
 {
-    q_amount self = read_amount(row, 2), total = read_amount(row, 6);
+    q_amount self = q_amount_read(row, 2), total = q_amount_read(row, 6);
     return add_cell(g, sqlite3_column_int64(row, 0),
                     sqlite3_column_int64(row, 1), &self, &total, err);
 }
@@ -332,7 +323,7 @@ add_whole(gatherer *g, int64_t profile, const q_amount *all, pr_err *err)
 static pr_code
 take_whole(gatherer *g, sqlite3_stmt *row, pr_err *err)
 {
-    q_amount all = read_amount(row, 1);
+    q_amount all = q_amount_read(row, 1);
     return add_whole(g, sqlite3_column_int64(row, 0), &all, err);
 }
 

@@ -35,6 +35,15 @@ q_amount_add(q_amount *sum, const q_amount *more)
     return true;
 }
 
+q_amount
+q_amount_read(sqlite3_stmt *row, int column)
+{
+    return (q_amount){sqlite3_column_int64(row, column),
+                      sqlite3_column_int64(row, column + 1),
+                      sqlite3_column_int64(row, column + 2),
+                      sqlite3_column_int64(row, column + 3)};
+}
+
 /* ---- entries by key ---- */
 
 typedef struct entry_key {
@@ -150,9 +159,7 @@ q_samples_read(q_database *database, sqlite3_stmt *stmt, q_samples *ret,
     q_samples s = {0};
     pr_code rc;
     while ((rc = q_database_step(database, stmt, err)) == PR_OK) {
-        const q_amount amount = {
-            sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
-            sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5)};
+        const q_amount amount = q_amount_read(stmt, 2);
         rc = add_entry(&s, sqlite3_column_int64(stmt, 1),
                        sqlite3_column_int64(stmt, 0), &amount, err);
         if (rc != PR_OK)

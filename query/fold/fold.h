@@ -33,6 +33,9 @@ typedef struct q_amount {
 /* False: a number that cannot be, or the sum of all would not fit. */
 bool q_amount_add(q_amount *sum, const q_amount *more);
 
+/* The four columns of a row from `column` on, as they stand. */
+q_amount q_amount_read(sqlite3_stmt *row, int column);
+
 /* Samples of one part that ended in one node. */
 typedef struct q_entry {
     int64_t split, node;

@@ -6,21 +6,12 @@
 #include <base/array.h>
 #include <stdlib.h>
 
-static q_amount
-column_amount(sqlite3_stmt *stmt, int column)
-{
-    return (q_amount){sqlite3_column_int64(stmt, column),
-                      sqlite3_column_int64(stmt, column + 1),
-                      sqlite3_column_int64(stmt, column + 2),
-                      sqlite3_column_int64(stmt, column + 3)};
-}
-
 /* False: a number that cannot be. */
 static bool
 add_amounts(q_group *group, sqlite3_stmt *stmt, int column)
 {
-    const q_amount self = column_amount(stmt, column);
-    const q_amount total = column_amount(stmt, column + 4);
+    const q_amount self = q_amount_read(stmt, column);
+    const q_amount total = q_amount_read(stmt, column + 4);
     return q_amount_add(&group->self, &self) &&
            q_amount_add(&group->total, &total);
 }

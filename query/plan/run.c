@@ -137,9 +137,7 @@ read_all(q_database *database, const q_plan *plan, q_amount *ret, pr_err *err)
         return rc;
     rc = q_database_step(database, stmt, err);
     if (rc == PR_OK)
-        *ret = (q_amount){
-            sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
-            sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3)};
+        *ret = q_amount_read(stmt, 0);
     sqlite3_finalize(stmt);
     return rc;
 }

@@ -83,16 +83,6 @@ write_number(const char *before, double value, FILE *out)
 }
 
 static void
-write_escaped(const char *text, size_t len, FILE *out)
-{
-    pr_buffer shown = {0};
-    pr_quote_xml(&shown, text, len);
-    if (shown.len)
-        fwrite(shown.at, 1, shown.len, out);
-    pr_buffer_release(&shown);
-}
-
-static void
 write_line(double x1, double y1, double x2, double y2, const char *style,
            FILE *out)
 {
@@ -109,7 +99,7 @@ write_text(double x, double y, const char *anchor, const char *text, FILE *out)
     write_number("<text x=\"", x, out);
     write_number("\" y=\"", y, out);
     fprintf(out, "\" text-anchor=\"%s\">", anchor);
-    write_escaped(text, strlen(text), out);
+    pr_print_xml(out, text, strlen(text));
     fputs("</text>\n", out);
 }
 
@@ -141,8 +131,8 @@ write_dots(const chart *c, FILE *out)
         write_number("\" cy=\"", y_of(c, d->change), out);
         fprintf(out, "\" r=\"3\" fill=\"%s\"><title>",
                 d->begins && i ? "#c33" : "#46c");
-        write_escaped(c->names.at + d->build, strlen(c->names.at + d->build),
-                      out);
+        pr_print_xml(out, c->names.at + d->build,
+                     strlen(c->names.at + d->build));
         sqlite3_snprintf((int)sizeof text, text, ": %.3f s, %+.1f%%",
                          d->seconds, d->change);
         fprintf(out, "%s</title></circle>\n", text);

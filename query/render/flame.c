@@ -47,16 +47,6 @@ write_collapsed(void *context, const char *const *name, const char *const *file,
 
 /* ---- svg ---- */
 
-static void
-write_escaped(const char *text, size_t len, FILE *out)
-{
-    pr_buffer shown = {0};
-    pr_quote_xml(&shown, text, len);
-    if (shown.len)
-        fwrite(shown.at, 1, shown.len, out);
-    pr_buffer_release(&shown);
-}
-
 enum { WIDTH = 1200, HEAD = 28 };
 static const double NARROWEST = 0.3; /* pixels */
 
@@ -105,7 +95,7 @@ write_svg(const q_flame *flame, const char *query, FILE *out)
             " font-size=\"11\">\n<rect width=\"100%%\" height=\"100%%\""
             " fill=\"#fff8f0\"/>\n<text x=\"4\" y=\"18\">",
             WIDTH, height, WIDTH, height);
-    write_escaped(query, strlen(query), out);
+    pr_print_xml(out, query, strlen(query));
     fprintf(out, ": %" PRId64 " samples</text>\n", flame->samples);
     pr_buffer box = {0};
     for (size_t i = 0; i < flame->n_boxes; i++) {
