@@ -372,13 +372,15 @@ rec_dump_is_whole(const pr_sink *sink)
 
 /* ---- the process ---- */
 
-/* Emit all threads, including those that cannot be sampled. */
+/* Emit all threads, including those that cannot be sampled, but not states
+ * that their threads left over. */
 static pr_code
 introduce_all(rec_unwinder *u, pr_err *err)
 {
     pr_code code = rec_tick_prepare(u, err);
     for (size_t i = 0; i < u->table.n_live && code == PR_OK; i++)
-        code = rec_emitter_introduce(&u->emitter, u->table.live[i], err);
+        if (!u->table.live[i]->vanished)
+            code = rec_emitter_introduce(&u->emitter, u->table.live[i], err);
     return code;
 }
 

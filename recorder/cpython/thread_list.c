@@ -463,11 +463,13 @@ is_main_thread(const rec_threads_table *table, const rec_interp *in,
  * in C, or after a thread that ended without deleting it: one sample is lost,
  * and later ones are not attempted. */
 static void
-note_dead(rec_thread *t)
+note_dead(const rec_process *process, rec_thread *t)
 {
+    t->vanished = t->vanished && !rec_sched_is_there(process->pid, t->host);
     if (t->vanished && !t->dead)
         rec_count_add(&t->counts, PR_COUNT_LOST_GONE, 1);
     t->dead = t->vanished;
+    t->wanted = t->wanted && !t->dead;
 }
 
 static void
@@ -493,7 +495,7 @@ bind_thread(const rec_threads_table *table, const found *f)
     t->prev = f->prev;
     t->next = f->next;
     t->interp = f->interp;
-    note_dead(t);
+    note_dead(table->process, t);
     t->is_main = is_main_thread(table, &table->interp[f->interp], t);
 }
 
@@ -576,8 +578,9 @@ pair_single(listing *list)
     if (list->n_found != 1 || table->process->own_pid_ns)
         return;
     found *f = &list->found[0];
-    if (f->thread->tstate == f->tstate || !knows_kernel(list) ||
-        list->n_kernel != 1 || is_in_kernel(list, f->thread->tid))
+    if ((f->thread->tstate == f->tstate && !f->thread->vanished) ||
+        !knows_kernel(list) || list->n_kernel != 1 ||
+        is_in_kernel(list, f->thread->tid))
         return;
     rec_thread *t =
         thread_of(table, f->thread->interp_id, (uint64_t)list->kernel[0]);

@@ -67,8 +67,9 @@ typedef struct rec_thread {
     uint32_t omitted;            /* frames that the limit of depth left out */
     bool wanted;                 /* to be sampled in this tick */
     size_t listed_at; /* 1 + its place in the list being read; 0: none */
-    bool vanished;    /* the kernel knows no such thread */
-    bool dead;        /* nor did it after the next list: a state left over */
+    bool vanished;    /* the kernel has no thread with its id: nothing that the
+                       * state holds is a sample */
+    bool dead; /* nor after the next list: a state left over, lost once */
     uint8_t status;
 
     uint32_t shared;  /* outermost frames that `stack` and the sink share */

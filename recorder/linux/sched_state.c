@@ -3,6 +3,7 @@
  */
 #include "recorder/linux/sched_state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,12 +63,12 @@ read_task_file(const rec_sched *s, int *kept, pid_t pid, pid_t tid,
     return (size_t)n;
 }
 
-static bool
-exists(pid_t pid, pid_t tid)
+bool
+rec_sched_is_there(pid_t pid, pid_t tid)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)tid);
-    return access(path, F_OK) == 0;
+    return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
 /* Three numbers; a thread in a list of threads was on a CPU at least once. */
@@ -97,7 +98,8 @@ rec_sched_ran(rec_sched *s, pid_t pid, pid_t tid, bool *ret_ran)
     if (!s->counted) {
         s->ran = true;
         s->asleep = false;
-        return exists(pid, tid) ? REC_SCHED_UNCOUNTED : REC_SCHED_GONE;
+        return rec_sched_is_there(pid, tid) ? REC_SCHED_UNCOUNTED
+                                            : REC_SCHED_GONE;
     }
     *ret_ran = s->ran = v[2] != s->n_runs || v[0] != s->run_ns;
     if (s->ran)

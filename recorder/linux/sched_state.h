@@ -42,6 +42,9 @@ typedef enum rec_sched_answer {
     REC_SCHED_GONE       /* there is no such thread */
 } rec_sched_answer;
 
+/* Does process `pid` have thread `tid`? */
+bool rec_sched_is_there(pid_t pid, pid_t tid);
+
 /* Read schedstat of thread `tid` of process `pid`.  REC_SCHED_KNOWN: *ret_ran
  * is false only if the thread did not run since the last call.  Else *ret_ran
  * is true, and nothing is proven. */

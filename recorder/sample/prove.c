@@ -79,8 +79,10 @@ rec_sample_lose(rec_unwinder *u, rec_thread *t, pr_count_kind reason,
     t->known = false;
     t->wanted = false;
     rec_frame_cache_drop(t);
-    if (!u->tick.silent)
+    if (!u->tick.silent) {
         rec_count_add(&t->counts, reason, 1);
+        t->dead = t->vanished;
+    }
     return code;
 }
 
@@ -155,8 +157,10 @@ refresh_state(rec_unwinder *u, rec_thread *t, pr_err *err)
 {
     bool ran;
     if (rec_sched_ran(&t->sched, u->process.pid, t->host, &ran) ==
-        REC_SCHED_GONE)
+        REC_SCHED_GONE) {
+        t->vanished = true;
         return PR_OK;
+    }
     bool rests = !ran && t->sched.asleep;
     if (rests)
         rec_sched_read_letter(&t->sched, u->process.pid, t->host);
@@ -176,6 +180,8 @@ rec_sample_unchanged(rec_unwinder *u, rec_thread *t, bool refresh, pr_err *err)
     pr_code code = refresh ? refresh_state(u, t, err) : PR_OK;
     if (code != PR_OK)
         return code;
+    if (t->vanished)
+        return rec_sample_lose(u, t, PR_COUNT_LOST_GONE, err);
     if (!rec_status_matches(&u->opts, t->status)) {
         rec_count_add(&t->counts, PR_COUNT_SKIPPED_MODE, 1);
         return rec_emitter_settle_before(&u->emitter, t, err);
@@ -222,11 +228,15 @@ rec_sample_add(rec_unwinder *u, rec_thread *t, uint64_t guard, rec_read *ret)
     return true;
 }
 
+/* All that becomes a sample passes here.  A thread that the kernel does not
+ * have is at rest by every word of its memory: its rseq keeps the CPU that it
+ * had last. */
 static pr_code
 check_thread(rec_unwinder *u, rec_thread *t, const rec_read *r, pr_err *err)
 {
     const uint8_t *tstate = rec_batch_bytes(u->tick.batch, r->shot.tstate);
-    if (tstate && rec_thread_matches(t, &u->program.runtime.layout, tstate))
+    if (!t->vanished && tstate &&
+        rec_thread_matches(t, &u->program.runtime.layout, tstate))
         return PR_OK;
     return PR_FAIL_AT(err, PR_NAME, t->tstate, "thread is gone");
 }

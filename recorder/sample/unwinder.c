@@ -326,7 +326,7 @@ is_settled(const rec_unwinder *u, const rec_thread *t)
 /* May its stack differ from the one seen last?  With a GIL, the GIL words show
  * which threads had it since; without one, and when too many had it, the
  * kernel's count of the thread's runs decides (spec/sampling.md,
- * "Unchanged"). */
+ * "Unchanged").  A thread that the kernel does not have is tried, and lost. */
 static bool
 may_have_moved(rec_unwinder *u, rec_thread *t)
 {
@@ -338,7 +338,9 @@ may_have_moved(rec_unwinder *u, rec_thread *t)
     if (settled && in->gil.address && !had_it && switches <= 1)
         return false;
     bool ran;
-    rec_sched_ran(&t->sched, u->process.pid, t->host, &ran);
+    if (rec_sched_ran(&t->sched, u->process.pid, t->host, &ran) ==
+        REC_SCHED_GONE)
+        t->vanished = true;
     return !settled || ran || !t->sched.asleep;
 }
 

@@ -45,6 +45,7 @@ __wrap_rec_runtime_find(const rec_process *process, rec_memory *memory,
 typedef struct world {
     fake_target *f;
     sleeper sleeper;
+    bool sleeps;
     rec_sched sched;
     uint64_t time_us;
 } world;
@@ -65,7 +66,8 @@ world_of(const uint64_t *table, size_t size)
     static world w;
     ops = fake_sink_ops;
     ops.mark = take_mark;
-    w = (world){.f = fake_target_new(table, size), .time_us = 1000};
+    w = (world){
+        .f = fake_target_new(table, size), .sleeps = true, .time_us = 1000};
     sleeper_start(&w.sleeper, 1);
     rec_sched_init(&w.sched, 1000);
     sleeper_wait_until_asleep(&w.sched, w.sleeper.tid);
@@ -87,11 +89,19 @@ world_of(const uint64_t *table, size_t size)
 BEGIN(3_15, world_of)
 BEGIN(3_13, world_of)
 
+static void
+end_sleeper(world *w)
+{
+    if (w->sleeps)
+        sleeper_finish(&w->sleeper);
+    w->sleeps = false;
+}
+
 static int
 end(void **state)
 {
     world *w = *state;
-    sleeper_finish(&w->sleeper);
+    end_sleeper(w);
     rec_sched_release(&w->sched);
     fake_target_free(w->f);
     return 0;
@@ -185,6 +195,119 @@ a_thread_that_begins_is_sampled_in_the_tick_that_lists_it(void **state)
     tick(w);
     assert_int_equal(w->f->u.table.n_live, 1);
     assert_int_equal(total(w, PR_COUNT_SLEEPING), 1);
+}
+
+/* ---- threads that the kernel does not have ---- */
+
+enum {
+    TID_AT = 32,            /* in a made-up struct pthread */
+    NOBODY = INT32_MAX - 1, /* more than PID_MAX_LIMIT: of no thread */
+    NOBODY_ELSE
+};
+
+/* OTHER has the state of a thread of another process, as after a fork in C: its
+ * rseq says that it was on our CPU, and its struct pthread has `own`. */
+static void
+fork_in_c(world *w, pid_t own)
+{
+    fake_target *f = w->f;
+    uint32_t at = f->u.program.runtime.layout.tstate.native_thread_id;
+    fake_put64(&f->fake, f->thread[OTHER].tstate + at, NOBODY);
+    fake_put32(&f->fake, f->thread[OTHER].pthread + TID_AT, (uint32_t)own);
+    f->u.program.runtime.pthread_tid = TID_AT;
+}
+
+/* A tick that can prove threads of our CPU. */
+static void
+tick_here(world *w)
+{
+    rec_tick_begin(&w->f->u, w->time_us += 1000);
+    assert_int_equal(pass(w, FAKE_CPU, false, NULL), PR_OK);
+}
+
+static uint64_t
+samples_of(const rec_thread *t)
+{
+    return rec_count_get(&t->counts, PR_COUNT_PROVEN) +
+           rec_count_get(&t->counts, PR_COUNT_SLEEPING) +
+           rec_count_get(&t->counts, PR_COUNT_UNPROVEN);
+}
+
+static void
+a_state_of_another_process_is_lost_once(void **state)
+{
+    world *w = *state;
+    fork_in_c(w, NOBODY);
+    for (int i = 0; i < 3; i++)
+        tick_here(w);
+    assert_int_equal(count(w, MAIN, PR_COUNT_PROVEN), 3);
+    assert_int_equal(count(w, OTHER, PR_COUNT_LOST_GONE), 1);
+    assert_int_equal(samples_of(fake_find(w->f, OTHER)), 0);
+    assert_null(strstr(w->f->sink.log, "samples 1"));
+}
+
+/* The child of a fork in C stores its own id when it first runs; the first
+ * tick came before that. */
+static void
+a_child_that_had_not_run_is_sampled_under_its_own_id(void **state)
+{
+    world *w = *state;
+    fork_in_c(w, NOBODY);
+    tick_here(w);
+    rec_thread *before = fake_find(w->f, OTHER);
+    fork_in_c(w, w->sleeper.tid);
+    w->f->u.program.listed_ms = 0; /* a list is due */
+    tick_here(w);
+    rec_thread *after = fake_find(w->f, OTHER);
+    assert_int_equal(samples_of(before), 0);
+    assert_int_equal(after->tid, w->sleeper.tid);
+    assert_int_equal(samples_of(after), 1);
+}
+
+/* No tick emits a sample before a first list of threads mended their ids,
+ * whichever of them the first list could not mend. */
+static void
+a_first_tick_finds_each_state_of_another_process(void **state)
+{
+    world *w = *state;
+    uint32_t at = w->f->u.program.runtime.layout.tstate.native_thread_id;
+    fork_in_c(w, NOBODY);
+    fake_put64(&w->f->fake, w->f->thread[MAIN].tstate + at, NOBODY_ELSE);
+    fake_put32(&w->f->fake, w->f->thread[MAIN].pthread + TID_AT, NOBODY_ELSE);
+    assert_int_equal(rec_tick_prepare(&w->f->u, NULL), PR_OK);
+    assert_true(fake_find(w->f, MAIN)->dead && fake_find(w->f, OTHER)->dead);
+    tick_here(w);
+    assert_null(strstr(w->f->sink.log, "samples"));
+}
+
+/* Nobody takes the GIL from the thread that runs, so nothing shows that the
+ * sleeper does not live any more. */
+static void
+a_thread_that_ended_and_left_its_state_is_not_idle(void **state)
+{
+    world *w = *state;
+    tick(w);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), 1);
+    end_sleeper(w);
+    for (int i = 0; i < 3; i++)
+        tick(w);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), 1);
+    assert_int_equal(count(w, OTHER, PR_COUNT_LOST_GONE), 1);
+}
+
+/* A stopped target has it no more than a running one. */
+static void
+a_stop_samples_no_thread_that_the_kernel_does_not_have(void **state)
+{
+    world *w = *state;
+    fork_in_c(w, NOBODY);
+    fake_list(w->f);
+    rec_thread *t = fake_find(w->f, OTHER);
+    assert_int_equal(rec_emitter_tick(&w->f->u.emitter, 1000, NULL), PR_OK);
+    t->wanted = t->vanished = true;
+    assert_int_equal(rec_sample_stopped(&w->f->u, t, NULL), PR_OK);
+    assert_int_equal(count(w, OTHER, PR_COUNT_LOST_GONE), 1);
+    assert_int_equal(count(w, OTHER, PR_COUNT_STOPPED), 0);
 }
 
 /* ---- passes ---- */
@@ -385,6 +508,12 @@ main(void)
         TEST_13(a_thread_that_slept_on_is_not_read_again),
         TEST_15(threads_that_the_options_leave_out_are_counted),
         TEST_15(a_thread_that_begins_is_sampled_in_the_tick_that_lists_it),
+        TEST_15(a_state_of_another_process_is_lost_once),
+        TEST_13(a_state_of_another_process_is_lost_once),
+        TEST_13(a_child_that_had_not_run_is_sampled_under_its_own_id),
+        TEST_13(a_first_tick_finds_each_state_of_another_process),
+        TEST_15(a_thread_that_ended_and_left_its_state_is_not_idle),
+        TEST_13(a_stop_samples_no_thread_that_the_kernel_does_not_have),
         TEST_15(a_tick_goes_on_where_its_threads_run),
         TEST_13(a_tick_goes_on_where_its_threads_run),
         TEST_15(a_pass_that_is_broken_begins_again),
