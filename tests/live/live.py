@@ -38,6 +38,16 @@ ANY_PYTHON = next((python for python in PYTHONS.values() if python),
 
 # A machine under load may take this long for what takes no time.
 PATIENCE = 60
+# A command ends when it has been recorded for a while: in processor time, of
+# which the sampler gets its part on any machine.
+UNTIL_RECORDED = """\
+import os, time
+while not os.path.exists("run.bin"):
+    pass
+end = time.process_time() + 0.3
+while time.process_time() < end:
+    pass
+"""
 
 tests = []
 
@@ -94,17 +104,6 @@ def expect(condition, text, *values):
         raise AssertionError(text % values if values else text)
 
 
-def prefer(process):
-    """Let the group of a process (sched(7), autogroup) have processors before
-    others that want them, where that is permitted: with one, a measurement can
-    be made on a busy machine."""
-    try:
-        with open("/proc/%s/autogroup" % process, "w") as file:
-            file.write("-19")
-    except OSError:
-        pass
-
-
 def expect_within(limit, measure):
     """measure() returns {what: signed deviation} of a measurement that chance
     has a part in.  When one is beyond the limit, all is measured once more; a
@@ -135,10 +134,24 @@ def wait_until(condition, what):
         time.sleep(0.01)
 
 
-class Target:
-    """A program of tests/targets that runs: `with Target(python, "x.py")`."""
+def set_group_nice(process, nice):
+    """The nice value of a session among others (sched(7), autogroup), where
+    that is permitted."""
+    try:
+        with open("/proc/%s/autogroup" % process, "w") as file:
+            file.write(str(nice))
+    except OSError:
+        pass
 
-    def __init__(self, python, program, *arguments, seconds=PATIENCE, **options):
+
+class Target:
+    """A program of tests/targets that runs: `with Target(python, "x.py")`.
+
+    One that is preferred, and this process, have processors before others that
+    want them: for what cannot be measured on a busy machine."""
+
+    def __init__(self, python, program, *arguments, seconds=PATIENCE,
+                 preferred=False, **options):
         path = os.path.join(SOURCE, "tests", "targets", program)
         command = [python, path, str(seconds), *map(str, arguments)]
         self.process = subprocess.Popen(
@@ -146,6 +159,9 @@ class Target:
             start_new_session=True, **options)
         self.portrait = self.read_portrait(program)
         self.pid = self.portrait["pid"]
+        if preferred:
+            for process in "self", self.pid:
+                set_group_nice(process, -19)
 
     def read_portrait(self, program):
         line = self.process.stdout.readline()
@@ -156,6 +172,7 @@ class Target:
         raise AssertionError("%s did not start" % program)
 
     def end(self):
+        set_group_nice("self", 0)
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -26,6 +26,7 @@ KINDS = {
     "reused": "functions at the address of freed ones bear their own names",
     "remade": "functions made while no code is freed bear their own names",
 }
+BLOCK_US = 50000  # longer than a thread waits for a CPU
 # The kinds in which several threads run.
 SEVERAL = {"threads", "interpreters", "churn", "without_gil", "with_gil"}
 
@@ -81,8 +82,8 @@ class Rule:
 class Cell:
     """One recording of one kind."""
 
-    def __init__(self, python, kind, rate, seconds, *options):
-        with live.Target(python, "calls.py", kind,
+    def __init__(self, python, kind, rate, seconds, *options, preferred=False):
+        with live.Target(python, "calls.py", kind, preferred=preferred,
                          seconds=seconds + live.PATIENCE) as target:
             before = processor_time(target.pid)
             live.record(target, "run.bin", "-f", "-r", rate, *options,
@@ -101,21 +102,32 @@ class Cell:
         return (self.lost + self.unproven) / max(1, self.samples + self.lost)
 
     def depth(self):
-        """Mean depth and its standard error.  A thread that waits for a CPU is
-        sampled at one place again and again: that is one observation, and one
-        row of the table of runs."""
-        n, mean, square = self.database.rows(
-            "SELECT count(*), avg(depth), avg(depth * depth) FROM run"
-            " JOIN node ON node.id = node_id")[0]
-        return mean, math.sqrt((square - mean * mean) / n)
+        """Mean depth and its standard error, by the differences between blocks
+        of time.  A thread that waits for a CPU is sampled at one place again and
+        again: that is one observation, and one row of the table of runs."""
+        blocks = self.database.rows(
+            "SELECT count(*), sum(depth) FROM run JOIN node ON node.id ="
+            " node_id GROUP BY t0_us / ?", BLOCK_US)
+        n = sum(k for k, _ in blocks)
+        mean = sum(depth for _, depth in blocks) / n
+        between = sum((depth - mean * k) ** 2 for k, depth in blocks)
+        return mean, math.sqrt(between * len(blocks) / max(
+            1, len(blocks) - 1)) / n
 
 
-def depths_differ(one, other):
-    """By how much, and how much may be by chance: 4 standard errors, or the
+def expect_possible(profile):
+    """No proven stack is against the rule."""
+    live.expect(profile.impossible <= profile.unproven,
+                "%d of %d samples cannot be, %d are unproven: %s",
+                profile.impossible, profile.samples, profile.unproven,
+                profile.examples[:3])
+
+
+def depth_off(one, other):
+    """How much deeper, and how much may be by chance: 4 standard errors, or the
     2 % that are a sampler's to err."""
     (mean, error), (truth, uncertain) = one, other
-    return abs(mean - truth), max(0.02 * truth,
-                                  4 * math.hypot(error, uncertain))
+    return mean - truth, max(0.02 * truth, 4 * math.hypot(error, uncertain))
 
 
 def processor_time(pid):

@@ -65,7 +65,7 @@ def a_command_that_cannot_be_run_is_status_126():
 @live.once
 def a_command_that_is_no_python_when_the_time_is_over_is_said_so():
     done = live.call(live.PYREC, "-o", "run.bin", "-d", "0.2", "--", "sleep",
-                     "1")
+                     "5")
     expect(done.returncode == 125, "status %d: %s", done.returncode,
            done.stderr)
     expect(live.one_line(done.stderr) and "is sleep" in done.stderr, "%s",
@@ -189,8 +189,9 @@ def the_files_of_one_recording_are_one_profile():
     expect(root in parents, "no child of %s among %s", root, parents)
     live.succeed(live.PYCONV, *made, "--to", "sqlite", "-o", "all.db")
     # a repeat leaves no file of the recording before
+    os.unlink("run.bin")
     live.succeed(live.PYREC, "--children", "-f", "-o", "run.bin", "--",
-                 live.ANY_PYTHON, "-c", "import time; time.sleep(0.3)")
+                 live.ANY_PYTHON, "-c", live.UNTIL_RECORDED)
     made = sorted(name for name in os.listdir(".") if name.endswith(".bin"))
     expect(made == ["run.bin"], "profiles: %s", made)
 

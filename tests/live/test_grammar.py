@@ -28,10 +28,7 @@ def follows_the_rule(kind):
         cell = recorded(python, kind)
         print("# %d samples, %d lost, %d not proven, %.0f %% of a processor" %
               (cell.samples, cell.lost, cell.unproven, 100 * cell.busy))
-        expect(cell.impossible <= cell.unproven,
-               "%d of %d samples cannot be, %d are unproven: %s",
-               cell.impossible, cell.samples, cell.unproven,
-               cell.examples[:3])
+        rules.expect_possible(cell)
         expect(cell.samples > 50, "only %d samples in 1 s", cell.samples)
     test.__name__ = rules.KINDS[kind].replace(" ", "_")
     return test
@@ -42,11 +39,16 @@ for kind in rules.KINDS:
 
 
 def depth_is_that_of_a_stopped_target(python, kind):
-    ours = recorded(python, kind).depth()
-    truth = recorded(python, kind, 5000, 1, "--blocking").depth()
-    off, limit = rules.depths_differ(ours, truth)
-    print("# %.2f +- %.2f, stopped %.2f +- %.2f" % (ours + truth))
-    expect(off <= limit, "%.2f off, %.2f may be by chance", off, limit)
+    def measure():
+        ours = rules.Cell(python, kind, RATE, 1).depth()
+        truth = rules.Cell(python, kind, 5000, 1, "--blocking").depth()
+        off, limit = rules.depth_off(ours, truth)
+        print("# %.2f +- %.2f, stopped %.2f +- %.2f" % (ours + truth))
+        return {"the depth": off / limit}
+
+    # 20 blocks of time: 4 standard errors to one side have p < 4e-4, and of 12
+    # tests one fails by chance in 250,000 runs
+    live.expect_within(1, measure)
 
 
 @live.each_python
@@ -60,13 +62,16 @@ def the_mean_depth_of_a_chain_is_that_of_a_stopped_target(python):
 
 
 def almost_nothing_is_astray(python, kind):
-    cell = recorded(python, kind, 1000, 2)
-    if cell.busy < QUIET:
-        raise live.Skip("the machine is busy, the program ran %.0f %% of the"
-                        " time" % (100 * cell.busy))
-    expect(cell.astray() <= ASTRAY[kind],
-           "%d lost and %d not proven beside %d samples", cell.lost,
-           cell.unproven, cell.samples)
+    def measure():
+        cell = rules.Cell(python, kind, 1000, 2, preferred=True)
+        print("# %d samples, %d lost, %d unproven, %.0f %% of a processor" %
+              (cell.samples, cell.lost, cell.unproven, 100 * cell.busy))
+        if cell.busy < QUIET:
+            raise live.Skip("the machine is busy, the program ran %.0f %% of "
+                            "the time" % (100 * cell.busy))
+        return {"lost or unproven": cell.astray() / ASTRAY[kind]}
+
+    live.expect_within(1, measure)
 
 
 @live.each_python
@@ -94,8 +99,7 @@ def without_rseq_a_thread_is_proven_by_the_count_of_its_runs(python):
     policy = cell.database.value(
         "SELECT value FROM meta WHERE key = 'recorder.policy'")
     expect("without rseq" in policy, "the target has an rseq: %s", policy)
-    expect(cell.impossible == 0, "%d of %d samples cannot be: %s",
-           cell.impossible, cell.samples, cell.examples[:3])
+    rules.expect_possible(cell)
     expect(cell.samples - cell.unproven > 50, "only %d proven samples",
            cell.samples - cell.unproven)
 
@@ -136,8 +140,7 @@ def without_counts_of_its_own_switches_pyrec_proves_nothing_by_them(python):
         live.PYREC = pyrec
     print("# %d samples, %d lost, %d not proven" % (cell.samples, cell.lost,
                                                     cell.unproven))
-    expect(cell.impossible == 0, "%d of %d samples cannot be: %s",
-           cell.impossible, cell.samples, cell.examples[:3])
+    rules.expect_possible(cell)
     # the proof "quiet" needs none
     expect(cell.samples - cell.unproven > 50, "only %d proven samples",
            cell.samples - cell.unproven)

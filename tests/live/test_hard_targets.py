@@ -30,7 +30,7 @@ def a_stack_of_20000_frames_keeps_both_ends_around_a_marker(python):
         expect(len(stack) - 1 + omitted[0] in (stated["depth"], stated["depth"] + 1),
                "%d frames and %d omitted", len(stack) - 1, omitted[0])
         expect(stack[0] == "<module>", "%s at the bottom", stack[0])
-        whole += n if stack[-1] in ("bottom", "over") else 0
+        whole += n if stack[-1] in ("bottom", "over", "publish") else 0
     expect(whole >= 0.95 * total, "%d of %d samples are whole", whole, total)
     expect(total > 0, "no samples")
 
@@ -56,16 +56,20 @@ def names_that_no_format_likes_are_recorded_and_shown(python):
 
 @live.each_python
 def a_thread_that_ends_costs_the_others_nothing(python):
-    portrait, database = recorded(python, "churn.py", options=("-r", "2k"))
-    rows = database.rows("SELECT samples, coalesce(lost, 0) FROM thread"
-                         " WHERE tid = ?", portrait["stays"])
-    expect(len(rows) == 1, "the thread that stays has %d rows", len(rows))
-    samples, lost = rows[0]
-    ticks = int(database.meta("count.ticks"))
-    print("# %d ticks, %d samples, %d lost" % (ticks, samples, lost))
-    expect(samples + lost == ticks, "%d samples and %d lost at %d ticks",
-           samples, lost, ticks)
-    expect(lost <= 0.05 * ticks, "%d lost beside %d", lost, samples)
+    def measure():
+        portrait, database = recorded(python, "churn.py",
+                                      options=("-r", "2k"))
+        rows = database.rows("SELECT samples, coalesce(lost, 0) FROM thread"
+                             " WHERE tid = ?", portrait["stays"])
+        expect(len(rows) == 1, "the thread that stays has %d rows", len(rows))
+        samples, lost = rows[0]
+        ticks = int(database.meta("count.ticks"))
+        print("# %d ticks, %d samples, %d lost" % (ticks, samples, lost))
+        expect(samples + lost == ticks, "%d samples and %d lost at %d ticks",
+               samples, lost, ticks)
+        return {"the lost part": lost / ticks}
+
+    live.expect_within(0.05, measure)
 
 
 @live.each_python
@@ -130,18 +134,20 @@ def a_line_table_of_any_size_gives_the_right_line(python):
 
 @live.each_python
 def a_program_that_imports_all_the_time_loses_no_sample(python):
-    _, database = recorded(python, "imports.py")
-    samples, lost, unproven = database.rows(
-        "SELECT sum(samples), coalesce(sum(lost), 0),"
-        " coalesce(sum(unproven), 0) FROM thread")[0]
-    print("# %d samples, %d lost, %d unproven" % (samples, lost, unproven))
+    def measure():
+        _, database = recorded(python, "imports.py")
+        samples, lost, unproven = database.rows(
+            "SELECT sum(samples), coalesce(sum(lost), 0),"
+            " coalesce(sum(unproven), 0) FROM thread")[0]
+        print("# %d samples, %d lost, %d unproven" % (samples, lost, unproven))
+        # an attempt that failed may leave a name in the file, but no sample
+        seen = {name for _, _, stack in database.stacks() for name in stack}
+        expect("<unknown>" not in seen, "a function without a name")
+        return {"the lost or unproven part": (lost + unproven) / samples}
+
     # 5 to 20 % were lost where a known address hid another object; a thread
     # that changes its CPU may cost some
-    expect(samples > 20 and lost + unproven <= samples / 50,
-           "%d lost and %d unproven beside %d samples", lost, unproven, samples)
-    # an attempt that failed may leave a name in the file, but no sample
-    seen = {name for _, _, stack in database.stacks() for name in stack}
-    expect("<unknown>" not in seen, "a function without a name")
+    live.expect_within(0.02, measure)
 
 
 def stay_on_one_cpu():

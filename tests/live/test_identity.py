@@ -7,13 +7,13 @@ import subprocess
 import live
 from live import expect
 
-# Ends like any program; the time between the end of its memory and its own is not an exec.
-ENDS = "import time\nend = time.time() + 0.2\nwhile time.time() < end: pass\n"
-
-# The first thread leaves by exit(2); another one goes on.
+# The first thread leaves by exit(2); another one goes on.  Their times begin when
+# a file is there.
 LEADERLESS = """\
 import ctypes, os, sys, threading, time
 def work():
+    while not os.path.exists(sys.argv[3]):
+        hot()
     end = time.time() + float(sys.argv[2])
     while time.time() < end:
         hot()
@@ -21,6 +21,8 @@ def work():
 def hot():
     sum(range(3000))
 threading.Thread(target=work, name="worker").start()
+while not os.path.exists(sys.argv[3]):
+    pass
 end = time.time() + float(sys.argv[1])
 while time.time() < end:
     pass
@@ -64,18 +66,20 @@ def events(profile, kind):
 
 @live.each_python
 def the_end_of_a_program_is_not_an_exec(python):
+    """The time between the end of its memory and its own is not one."""
     for _ in range(5):
-        live.succeed(live.PYREC, "-q", "-f", "-o", "run.bin", "--", python,
-                     "-c", ENDS)
+        live.succeed(live.PYREC, "-q", "-o", "run.bin", "--", python, "-c",
+                     live.UNTIL_RECORDED)
         expect(events("run.bin", "exec") == 0, "an exec that never was")
+        os.unlink("run.bin")
 
 
-def leaderless(python, *seconds):
+def leaderless(python, *seconds, begins="."):
     with open("leaderless.py", "w") as file:
         file.write(LEADERLESS)
-    target = subprocess.Popen([python, "leaderless.py", *map(str, seconds)],
-                              stdout=subprocess.PIPE, text=True)
-    return target
+    return subprocess.Popen(
+        [python, "leaderless.py", *map(str, seconds), begins],
+        stdout=subprocess.PIPE, text=True)
 
 
 @live.each_python
@@ -98,7 +102,7 @@ def a_process_whose_first_thread_has_ended_is_recorded(python):
 
 @live.once
 def a_recording_outlives_the_first_thread():
-    target = leaderless(live.ANY_PYTHON, 1, 3)
+    target = leaderless(live.ANY_PYTHON, 1, 3, begins="run.bin")
     try:
         live.succeed(live.PYREC, "-p", target.pid, "-o", "run.bin")
         expect(target.wait(live.PATIENCE) == 0, "status %d", target.returncode)

@@ -60,9 +60,8 @@ def seen(names, rounds):
 def deviations(python):
     """{function: standard errors by which it has too many samples}, by the
     rounds in which the program did not wait for a processor."""
-    live.prefer("self")  # the recorder's group
-    with live.Target(python, "shares.py", "rounds") as target:
-        live.prefer(target.pid)
+    with live.Target(python, "shares.py", "rounds",
+                     preferred=True) as target:
         names = target.portrait["names"]
         live.record(target, "run.bin", "-f", "-r", RATE,
                     seconds=SAMPLES // RATE)

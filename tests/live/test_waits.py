@@ -18,8 +18,7 @@ from live import expect
 RUNS = int(os.environ.get("PYREC_WAITS", "5"))
 LIMIT = live.PATIENCE
 
-# Spins, once it is recorded, then leaves in one of the ways in which a program
-# ends.
+# The ways in which a program ends after it was recorded.
 ENDS = {
     "its last statement": "",
     "os._exit()": "import os; os._exit(3)",
@@ -27,9 +26,6 @@ ENDS = {
                            "ProcessPoolExecutor as P\n"
                            "with P(1) as p: p.submit(sum, range(9)).result()",
 }
-SPIN = "import os, time\n" \
-       "while not os.path.exists('run.bin'): pass\n" \
-       "end = time.time() + 0.3\nwhile time.time() < end: pass\n"
 
 THREADS = """\
 import os, sys, threading, time
@@ -77,7 +73,7 @@ def a_command_that_is_stopped_for_each_sample_ends_with_its_own_status():
     for how, end in ENDS.items():
         for _ in range(RUNS):
             process = recorder("--blocking", "--", live.ANY_PYTHON, "-c",
-                               SPIN + end)
+                               live.UNTIL_RECORDED + end)
             status = ended(process, "a command that ends by " + how)
             # on a busy machine it may have ended before the first tick
             expect(status == (3 if "_exit" in end else 0) or

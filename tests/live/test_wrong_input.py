@@ -76,6 +76,10 @@ NEWER = ((["--gc-events"], "3.15 is the first that does"),
          (["--cache", "anchor"], "--cache anchor needs CPython 3.15"))
 
 
+# Lasts until it is known on any machine: it counts its own processor time.
+BUSY = "import time\nwhile time.process_time() < 1: pass\n"
+
+
 @live.once
 def an_option_that_needs_a_newer_python_says_so():
     python = live.PYTHONS["3.11"] or live.PYTHONS["3.14"]
@@ -87,7 +91,7 @@ def an_option_that_needs_a_newer_python_says_so():
                               "run.bin", "-d", 0.5), NOT_PYTHON, reason)
         # pyrec leaves only after the command has ended
         refused(live.call(live.PYREC, *option, "-o", "run.bin", "--", python,
-                          "-c", "import time; time.sleep(2)"), 125, reason)
+                          "-c", BUSY), 125, reason)
         expect(not os.path.exists("run.bin"), "a file is left behind")
 
 
@@ -97,10 +101,9 @@ def a_command_that_executes_an_older_python_ends_with_the_reason():
     new = live.PYTHONS["3.15"]
     if not old or not new:
         raise live.Skip("no Python 3.15 and one before it here")
-    program = ("import os, time\n"
-               "while time.process_time() < 1: pass\n"
-               "os.execve(%r, [%r, '-c', 'import time; time.sleep(2)'], {})"
-               % (old, old))
+    # the processor time of a process goes on after an exec
+    program = BUSY + "import os\nos.execve(%r, [%r, '-c', %r], {})" % (
+        old, old, BUSY.replace("1", "2"))
     refused(live.call(live.PYREC, "-q", "--gc-events", "-o", "run.bin", "--",
                       new, "-c", program), 125, "3.15 is the first that does")
     expect(live.Database("run.bin").samples() > 0, "no samples")
@@ -247,6 +250,9 @@ def a_pipe_as_output_is_refused_at_once():
                           "-f"), USAGE, "/dev/full")
 
 
+FILLS_S = 3 * live.PATIENCE  # 250 kB are written in six seconds at rest
+
+
 def small_files():
     """In the child: no file may grow over a few segments.  Python ignores
     SIGXFSZ, and so does what it starts without restoring signals."""
@@ -255,9 +261,10 @@ def small_files():
 
 @live.once
 def a_file_that_may_not_grow_keeps_what_was_whole():
-    with live.Target(live.ANY_PYTHON, "calls.py", "tree") as target:
+    with live.Target(live.ANY_PYTHON, "calls.py", "tree",
+                     seconds=FILLS_S) as target:
         done = live.call(live.PYREC, "-p", target.pid, "-o", "run.bin", "-r",
-                         "5k", "-d", live.PATIENCE, "-q",
+                         "5k", "-d", FILLS_S, "-q",
                          preexec_fn=small_files, restore_signals=False)
     refused(done, FAILED, "run.bin")
     database = live.Database("run.bin", status=3)
@@ -271,11 +278,12 @@ def a_full_disk_keeps_what_was_whole():
     inside = ["unshare", "--mount", "sh", "-c", script, "sh"]
     if live.call(*inside, "true").returncode != 0:
         raise live.Skip("no tmpfs may be mounted here")
-    keep = '"$1" -p "$2" -o disk/run.bin -r 5k -d 60 -q; s=$?; ' \
+    keep = '"$1" -p "$2" -o disk/run.bin -r 5k -d "$3" -q; s=$?; ' \
            'cp disk/run.bin run.bin; exit $s'
-    with live.Target(live.ANY_PYTHON, "calls.py", "tree") as target:
+    with live.Target(live.ANY_PYTHON, "calls.py", "tree",
+                     seconds=FILLS_S) as target:
         done = live.call(*inside, "sh", "-c", keep, "sh", live.PYREC,
-                         target.pid)
+                         target.pid, FILLS_S)
     refused(done, FAILED, "disk/run.bin", "space")
     database = live.Database("run.bin", status=3)
     expect(database.samples() > 0, "nothing was kept")
