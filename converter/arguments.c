@@ -192,8 +192,7 @@ static const pr_option rows[] = {
     VALUE("to", 't', "TARGET", pr_take_text, target,
           "what to write (default: by the suffix of OUTPUT)"),
     VALUE("output", 'o', "OUTPUT", pr_take_text, output,
-          "a file ('-': standard output; default: beside FILE) or a server's "
-          "address"),
+          "a file, '-' or a server; default: beside FILE"),
     {"into", 0, "DATABASE", take_into, 0, 0, NULL,
      "add profiles to this database, or make it (sqlite)"},
     VALUE("from", 0, "KIND", take_from, conv.from,
@@ -204,7 +203,7 @@ static const pr_option rows[] = {
     NAME("threads", take_name, threads, "NAME",
          "samples of this thread: a name, an id or *"),
     VALUE("where", 0, "STATE", take_where, conv.filters.where,
-          "samples in a state: gil, cpu, idle, waiting, exception, main"),
+          "gil, cpu, idle, waiting, exception, main"),
     NAME("focus", take_name, focus, "NAME",
          "samples with this function, file or FILE:LINE"),
     NAME("ignore", take_name, ignore, "NAME", "samples without it"),
@@ -223,15 +222,12 @@ static const pr_option rows[] = {
     WORD("time", "WHAT", conv.time, times,
          "numbers are real or nominal time, or samples"),
     VALUE("style", 0, "STYLE", pr_take_text, conv.style,
-          "stock: byte by byte as CPython 3.15; pyspy, plain: of collapsed"),
+          "stock (as CPython 3.15); collapsed: pyspy, plain"),
     VALUE("diff", 0, "OLD", pr_take_text, conv.base,
-          "compare with OLD: a page of changes (html), two counts for each "
-          "stack (collapsed)"),
+          "compare with OLD (html, collapsed)"),
     VALUE("source", 0, "DIR", pr_take_text, conv.source_folder,
-          "put the sources of the profile's files below DIR into the page "
-          "(html)"),
-    SET("follow", 0, action, ARG_FOLLOW,
-        "convert again while FILE grows, until it is finished"),
+          "put the sources below DIR into the page (html)"),
+    SET("follow", 0, action, ARG_FOLLOW, "convert again while FILE grows"),
     VALUE("level", 0, "N", take_level, conv.zstd_level,
           "of compression, 1 to 22 (bin)"),
     WORD("compression", "HOW", conv.no_compression, methods,
@@ -251,13 +247,15 @@ static const pr_option rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, NULL, NULL},
 };
 
+enum { NAMES_A_LINE = 7 };
+
 static void
 print_help(void)
 {
     const conv_target_info *target;
     fputs(usage, stdout);
     for (size_t i = 0; (target = conv_target_get(i)); i++)
-        printf("%s%s", i ? ", " : "", target->name);
+        printf("%s%s", i % NAMES_A_LINE ? ", " : i ? ",\n" : "", target->name);
     fputs(" (see --list).\n\n", stdout);
     for (const pr_option *o = rows; o->help; o++) {
         char text[40];

@@ -38,7 +38,7 @@ static const char help[] =
     "  -i             ask again and again, with completion and history\n"
     "      --follow   a live view of a recording that is being made\n"
     "      --csv, --json, --markdown   as 'as csv' in the query\n"
-    "      --all          summary: all that the recorder noted\n"
+    "      --all          summary with all that the recorder noted\n"
     "      --no-pager     write a long table as it is\n"
     "      --memory SIZE  most memory to read profiles (1G, stacks 4G)\n"
     "\n"
@@ -70,7 +70,7 @@ take_memory(const pr_option *option, const char *value, void *at, pr_err *err)
     return pr_size_parse(value, at)
                ? PR_OK
                : PR_FAIL(err, PR_USAGE,
-                         "'%s' is wrong for --memory: " PR_SIZE_FORMS, value);
+                         "--memory '%s' is not a size: " PR_SIZE_FORMS, value);
 }
 
 /* "PID", "PID,keep" */

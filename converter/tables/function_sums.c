@@ -42,8 +42,7 @@ load_row(conv_function_sums *sums, sqlite3_stmt *stmt, pr_err *err)
     int64_t id = sqlite3_column_int64(stmt, 0);
     const conv_sums row = {column_amount(stmt, 1), column_amount(stmt, 5)};
     if (id < 0 || id > UINT32_MAX)
-        return PR_FAIL(err, PR_DAMAGED,
-                       "the database has an id that cannot be");
+        return PR_FAIL(err, PR_DAMAGED, "the database has an impossible id");
     return conv_function_sums_add(sums, (uint32_t)id, &row, err);
 }
 

@@ -17,7 +17,7 @@ static pr_code
 damaged(const char *table, pr_err *err)
 {
     return PR_FAIL(err, PR_DAMAGED,
-                   "the database has a row in '%s' that cannot be", table);
+                   "the database has an impossible row in '%s'", table);
 }
 
 /* The key of a row whose first column is the id. */

@@ -103,7 +103,7 @@ learn_ids(conv_tables *t, pr_err *err)
             return rc;
         if (*ids[i].id < 0 || *ids[i].id > limit)
             return PR_FAIL(err, PR_DAMAGED,
-                           "the database has an id that cannot be");
+                           "the database has an impossible id");
     }
     pr_code rc = conv_names_load(t->database, &t->names, err);
     return rc == PR_OK

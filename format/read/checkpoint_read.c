@@ -553,7 +553,7 @@ walk_record(walk *w, uint8_t type, pf_cur *c)
     }
     if (type & PF_TYPE_CRITICAL)
         return PR_FAIL(w->err, PR_NEWER,
-                       "the checkpoint needs a record 0x%02x understood that "
+                       "the checkpoint has a critical record 0x%02x that "
                        "this reader does not know",
                        type);
     return PR_OK;

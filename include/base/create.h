@@ -11,12 +11,12 @@
 /* PR_EXISTS: the name is taken and no option replaces it. */
 pr_code pr_refuse_existing(const char *path, pr_err *err);
 
-/* PR_USAGE: a profile cannot replace what has this name, of which lstat() gave
- * `st`: a link, a pipe, a device or a folder.  PR_OK: it is a regular file. */
+/* PR_USAGE: a profile cannot replace the file of this name, of which lstat()
+ * gave `st`: a link, a pipe, a device or a folder.  PR_OK: it is a regular file. */
 pr_code pr_refuse_irregular(const char *path, const struct stat *st,
                             pr_err *err);
 
-/* The hint at a file system without room, if the errno `sys` is one of that. */
+/* The hint for a file system without room, if the errno `sys` is of one. */
 void pr_hint_room(int sys, pr_err *err);
 
 /* Write all bytes, whatever part of them one write() takes.  0 or an errno. */

@@ -26,7 +26,7 @@ pr_code pr_http_open(const char *user, const char *password,
 void pr_http_close(pr_http *http); /* takes NULL */
 
 /* Posts `len` bytes to the URL.  *status becomes the status of the answer, and
- * `answer` what it holds, in place of what was there.  The connection is kept
+ * `answer` its body.  The connection is kept
  * for the next request.  PR_IO: the server does not answer; PR_LIMIT: its answer
  * has more than 1 GiB. */
 pr_code pr_http_post(pr_http *http, const char *url, const char *at, size_t len,

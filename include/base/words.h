@@ -1,5 +1,5 @@
 /*
- * words.h - which word was meant by one that is mistyped.
+ * words.h - the word that a mistyped one means.
  */
 #ifndef BASE_WORDS_H
 #define BASE_WORDS_H
@@ -12,7 +12,7 @@
 size_t pr_words_distance(const char *a, size_t a_len, const char *b,
                          size_t b_len);
 
-/* Is b so near that a may have been meant by it? */
+/* Is b near enough to be a mistyped a? */
 int pr_words_are_near(const char *a, size_t a_len, const char *b, size_t b_len);
 
 #endif

@@ -244,7 +244,7 @@ median_detectable(const check *c, const q_rule *rule, const finding *found)
     return median;
 }
 
-/* A rule that holds says what it could not have found. */
+/* A rule that holds reports the least change that it could have found. */
 static void
 say_held(const check *c, const q_rule *rule, finding *found)
 {
@@ -533,7 +533,7 @@ check_obstacles(const check *c, pr_err *err)
         size_t n = 0;
         while (n < lines.len && lines.at[n] != '\n')
             n++;
-        rc = PR_FAIL(err, PR_INCOMPARABLE, "the sides do not compare: %.*s",
+        rc = PR_FAIL(err, PR_INCOMPARABLE, "the sides cannot be compared: %.*s",
                      (int)n, lines.at);
         pr_err_hint(err, "%s",
                     n > 8 && memcmp(lines.at, "machines", 8) == 0

@@ -38,7 +38,7 @@ typedef struct history {
     pr_buffer notes;
 } history;
 
-/* A function's series and what there is to say of it. */
+/* A function's series and what the answer says about it. */
 typedef struct story {
     size_t function;
     const double *y;
@@ -534,8 +534,8 @@ check_split(const q_query *query, pr_err *err)
         query->split == Q_PER_LABEL)
         return PR_OK;
     return PR_FAIL_AT(err, PR_USAGE, query->split_at,
-                      "builds are distinguished by 'per label KEY' or 'per"
-                      " profile'");
+                      "'history' takes only 'per label KEY' and"
+                      " 'per profile'");
 }
 
 static void

@@ -239,7 +239,7 @@ ends_with(pr_bytes whole, const char *end)
            memcmp(whole.at + whole.len - n, end, n) == 0;
 }
 
-/* The path without what makes it a file of Python. */
+/* The path without the ending of a Python file. */
 static pr_bytes
 module_path(pr_bytes path)
 {

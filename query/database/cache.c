@@ -25,7 +25,7 @@ have_folder(const char *path)
            access(path, W_OK | X_OK) == 0;
 }
 
-/* Can no one else put files there? */
+/* Can only the user put files there? */
 static bool
 is_private(const char *path)
 {

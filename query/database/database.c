@@ -138,7 +138,7 @@ q_database_step(q_database *database, sqlite3_stmt *stmt, pr_err *err)
         return PR_OK;
     if (rc == SQLITE_DONE)
         return PR_END;
-    /* our own SQL is right: it is the values it met */
+    /* our own SQL is correct: the values are wrong */
     if ((rc & 0xff) == SQLITE_ERROR)
         return PR_FAIL(err, database->guarded ? PR_USAGE : PR_DAMAGED,
                        "the question: %s", sqlite3_errmsg(database->sqlite));
@@ -374,7 +374,7 @@ check_tables(q_database *database, const char *path, pr_err *err)
     return rc;
 }
 
-/* Is the name nearly the other one?  For candidates. */
+/* Are the names similar?  For candidates. */
 static void
 near_names(sqlite3_context *context, int argc, sqlite3_value **argv)
 {

@@ -3,7 +3,7 @@
  *
  * A database file is not trusted: its schema may hold views, triggers and
  * expressions with side effects, its pages may be damaged, its values may be
- * anything.  D1 what is opened has the real tables of schema.h.  D2 nothing
+ * anything.  D1 an open database has the real tables of schema.h.  D2 nothing
  * is ever written to it; own tables live in SQLite's temp database, in
  * memory.  D3 every statement has a bounded number of steps.  D4 SQL of the
  * user's runs under an authorizer that knows reading only.

@@ -197,7 +197,7 @@ read_row(q_result *result, pr_err *err)
         result->row[i].type = Q_TEXT;
         result->row[i].len = 2 * n;
     }
-    /* only now does the buffer stay where it is */
+    /* from here on the buffer does not move */
     at = 0;
     for (size_t i = 0; i < result->n_columns; i++)
         if (sqlite3_column_type(result->stmt, (int)i) == SQLITE_BLOB) {

@@ -6,7 +6,7 @@
 
 #include "query/database/database.h"
 
-/* Takes over stmt and table, whatever comes of it.  `table` is a temp table
+/* Takes over stmt and table, even if it fails.  `table` is a temp table
  * that lives as long as the result, or NULL; from sqlite3_mprintf().
  * guarded: stmt is of q_database_prepare_guarded(). */
 pr_code q_result_new(q_database *database, sqlite3_stmt *stmt, char *table,

@@ -211,7 +211,7 @@ check_run(const run *r, pr_err *err)
     const int64_t limit = INT64_MAX / 4;
     if (r->n < 1 || r->us < 0 || r->t1 < r->t0 || r->t0 < -limit ||
         r->t1 > limit)
-        return PR_FAIL(err, PR_DAMAGED, "a run of node %lld cannot be",
+        return PR_FAIL(err, PR_DAMAGED, "a run of node %lld is impossible",
                        (long long)r->node);
     return PR_OK;
 }

@@ -28,7 +28,7 @@ add_sums(q_groups *groups, sqlite3_stmt *stmt, pr_err *err)
         return pr_no_memory(err);
     if (!add_amounts(&groups->group[at], stmt, 2))
         return PR_FAIL(err, PR_DAMAGED,
-                       "the stored totals of function %lld cannot be",
+                       "the stored totals of function %lld are impossible",
                        (long long)a);
     return PR_OK;
 }
@@ -97,7 +97,7 @@ add_child(q_groups *groups, sqlite3_stmt *stmt, const row *on, rows *above,
         on->group == PR_TABLE_NONE ? 0 : groups->group[on->group].depth + 1;
     if (id <= on->id || !add_amounts(g, stmt, 2))
         return PR_FAIL(err, PR_DAMAGED,
-                       "row %lld of tree_total of profile %lld cannot be",
+                       "row %lld of tree_total of profile %lld is impossible",
                        (long long)id, (long long)on->profile);
     return PR_OK;
 }

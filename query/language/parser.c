@@ -267,7 +267,7 @@ take_value(parser *p, q_condition *c, pr_err *err)
     if (!is_number(c->field))
         return c->op == Q_LESS || c->op == Q_GREATER
                    ? PR_FAIL_AT(err, PR_USAGE, p->token.at,
-                                "only a number is less or greater")
+                                "'<' and '>' compare only numbers")
                    : take_name(p, "a value", &c->value, err);
     if (c->op == Q_LIKE || !q_read_whole(&p->token, INT64_MAX / 10, &c->number))
         return unexpected(p, "a whole number", err);
@@ -562,14 +562,15 @@ check_part(const parser *p, const q_verb_info *v, pr_err *err)
     const q_query *q = &p->query;
     bool has_owner = q->split != Q_WHOLE && q->split != Q_PER_TIME;
     if (p->has_unit && !(v->clauses & Q_PER_A_UNIT)) {
-        PR_FAIL_AT(err, PR_USAGE, q->split_at,
-                   "the rows of '%s' are not those of another unit", v->word);
+        PR_FAIL_AT(err, PR_USAGE, q->split_at, "'%s' takes no unit after 'per'",
+                   v->word);
         pr_err_hint(err, "'help %s' lists what may follow 'per'", v->word);
         return PR_USAGE;
     }
     if (has_owner && !(v->clauses & (Q_PER_AN_OWNER | Q_PER_A_BUILD)))
         return PR_FAIL_AT(err, PR_USAGE, q->split_at,
-                          "here parts are parts of time, such as 'per 100ms'");
+                          "'%s' takes only parts of time, such as 'per 100ms'",
+                          v->word);
     return PR_OK;
 }
 

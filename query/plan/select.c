@@ -553,8 +553,10 @@ q_select_source(q_database *database, const q_query *query, bool runs,
         range r = {NULL, NULL, false};
         rc = resolve_range(database, query, &r, err);
         if (rc == PR_OK && r.on_clock)
-            rc = PR_FAIL_AT(err, PR_USAGE, query->to_at,
-                            "here a range is one since the start");
+            rc = PR_FAIL_AT(
+                err, PR_USAGE, query->to_at,
+                "this question takes only times since the start, such"
+                " as 'between 0s and 5s'");
         if (rc == PR_OK)
             sqlite3_str_appendf(next_of(&l), "t0_us < %s AND t1_us >= %s", r.to,
                                 r.from);

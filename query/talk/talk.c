@@ -39,7 +39,7 @@ common_length(const char *a, const char *b)
     return n;
 }
 
-/* readline wants what all candidates begin with in front of them. */
+/* readline expects the common beginning before the candidates. */
 static char **
 as_matches(candidates *c)
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every command of README.md works: its sh blocks run in one shell, one line
 # after the other, where the tree has tests and build.  The lines that build or
-# test the whole tree (make ...) are left out.
+# test the whole tree (make ...) are left out.  Help fits a terminal.
 set -u
 mkdir build
 cp "$BIN/pyrec" "$BIN/pyconv" "$BIN/pyquery" build/
@@ -15,6 +15,10 @@ awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$SRC/README.md" |
 result $? "README.md has commands"
 [ "$(wc -l <"$SRC/README.md")" -le 200 ]
 result $? "README.md has at most 200 lines"
+for program in pyrec pyconv pyquery; do
+    "$BIN/$program" --help >help && ! grep -q '.\{81\}' help
+    result $? "the help of $program fits 80 columns"
+done
 
 n=0
 while IFS= read -r line; do
