@@ -101,9 +101,9 @@ read_frame(scope *s, conv_json_in *in, pr_buffer *names, conv_place *ret)
     }
     if (in->fault || names->failed)
         return false;
-    *ret = conv_frame_text_name((pr_text){names->at + name, n_name});
+    *ret = conv_frame_text_name((pr_text){pr_buffer_from(names, name), n_name});
     if (n_file) {
-        ret->file = (pr_text){names->at + file, n_file};
+        ret->file = (pr_text){pr_buffer_from(names, file), n_file};
         ret->line = ret->end_line = line;
         ret->first_line = s->ours ? line : 0;
     }
@@ -424,7 +424,7 @@ read_evented(scope *s, const profile *p, uint32_t thread, amounts *sum,
 static pr_text
 name_of(const scope *s, const profile *p)
 {
-    return (pr_text){p->n_name ? s->names.at + p->name : "", p->n_name};
+    return (pr_text){pr_buffer_from(&s->names, p->name), p->n_name};
 }
 
 /* pyconv: "NAME (tid)", or "COMMAND (pid N), NAME (tid)". */

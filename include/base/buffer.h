@@ -49,4 +49,13 @@ pr_buffer_append(pr_buffer *text, const char *at, size_t len)
     }
 }
 
+/* The bytes from `from` on, of which there may be none; never NULL.  A buffer
+ * that nothing was appended to has no memory, and C adds nothing, not even 0,
+ * to NULL. */
+static inline const char *
+pr_buffer_from(const pr_buffer *text, size_t from)
+{
+    return text->at ? text->at + from : "";
+}
+
 #endif
