@@ -3,24 +3,27 @@ functions are found, in the proportion that its own clock says."""
 
 import glob
 import json
-import math
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "live"))
 import live
+import shares
 from live import expect
 
 PYTHON = "/usr/bin/python3"
 TARGETS = os.path.join(os.environ["SRC"], "tests", "targets")
 WORKERS = 2
 RECORDED_S = 3
+BLOCK_US = 250000
 # a worker works for as long as a slow machine needs to record it
 WORK_S = "12"
 
@@ -51,12 +54,15 @@ class Server:
     def __init__(self, *command, port=None, **environment):
         if not shutil.which(command[0]):
             raise live.Skip("%s is not installed" % command[0])
+        # for any user
+        self.at_work = tempfile.TemporaryDirectory(dir="/tmp")
+        os.chmod(self.at_work.name, 0o777)
         self.log = open("server.log", "w")
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=self.log, text=True,
             start_new_session=True,
             env=dict(os.environ, PYTHONPATH=TARGETS, SERVED_SECONDS=WORK_S,
-                     **environment))
+                     SERVED_AT_WORK=self.at_work.name, **environment))
         self.port = port
 
     def __enter__(self):
@@ -81,6 +87,22 @@ class Server:
         self.process.wait()
         self.process.stdout.close()
         self.log.close()
+        self.at_work.cleanup()
+
+    def record(self):
+        """As soon as all workers are at work; one may have all requests."""
+        begun = []
+
+        def at_work():
+            pids = os.listdir(self.at_work.name)
+            if pids and not begun:
+                begun.append(time.monotonic())
+            return pids and (len(pids) == WORKERS or
+                             time.monotonic() > begun[0] + 1)
+        live.wait_until(at_work, "a worker is at work")
+        self.workers = set(map(int, os.listdir(self.at_work.name)))
+        live.succeed(live.PYREC, "--children", "-p", self.process.pid, "-o",
+                     "run.bin", "-d", RECORDED_S, "-r", 500)
 
     def load(self, requests=WORKERS):
         """Ask in the background; the answers come with join()."""
@@ -96,62 +118,53 @@ class Server:
         return self.answers
 
 
-def record(pid):
-    live.succeed(live.PYREC, "--children", "-p", pid, "-o", "run.bin", "-d",
-                 RECORDED_S, "-r", 500)
-
-
 def counted(status=1):
-    """{pid: {second tenth: [samples in heavy(), in light()]}} of all files, of
+    """{pid: {block of time: [samples in heavy(), in light()]}} of all files, of
     threads with this status bit: one that waits for the GIL stands still."""
     found = {}
     for path in glob.glob("**/*.bin", recursive=True):
         profile = live.Database(path)
-        for pid, name, tenth, n in profile.rows(
-                "SELECT pid, qualname, (run.t0_us + run.t1_us) / 200000, run.n"
+        for pid, name, block, n in profile.rows(
+                "SELECT pid, qualname, (run.t0_us + run.t1_us) / 2 / ?, run.n"
                 " FROM run JOIN thread ON thread.id = run.thread_id"
                 " JOIN process ON process.id = thread.process_id"
                 " JOIN node ON node.id = run.node_id"
                 " JOIN function ON function.id = node.function_id"
-                " WHERE status & ? = ?", status, status):
+                " WHERE status & ? = ?", BLOCK_US, status, status):
             last = name.rsplit(".", 1)[-1]
             if last in ("heavy", "light"):
-                pair = found.setdefault(pid, {}).setdefault(tenth, [0, 0])
+                pair = found.setdefault(pid, {}).setdefault(block, [0, 0])
                 pair[last == "light"] += n
     return found
 
 
-def standard_error(blocks, share):
-    """The standard error of a share, by the variance between blocks of time:
-    on a busy machine a thread stands still for many samples, so they are not
-    independent."""
-    total = sum(map(sum, blocks))
-    between = math.sqrt(sum((heavy - share * (heavy + light)) ** 2
-                            for heavy, light in blocks)
-                        * len(blocks) / max(1, len(blocks) - 1)) / total
-    return max(between, math.sqrt(share * (1 - share) / total))
-
-
-def compare(answers, found):
-    busy = {}
-    for answer in answers:
-        pair = busy.setdefault(answer["pid"], [0.0, 0.0])
-        pair[0] += answer["heavy"]
-        pair[1] += answer["light"]
-    expect(busy, "no worker answered")
-    for pid in busy:
+def deviation(server, answers, found):
+    """{"heavy()": standard errors by which it has too many samples}."""
+    for pid in server.workers:
         expect(pid in found, "worker %d was not found: %s", pid, found)
-    share = sum(heavy for heavy, _ in busy.values()) / sum(map(
-        sum, busy.values()))
-    blocks = [pair for pid in busy for pair in found[pid].values()]
-    total = sum(map(sum, blocks))
-    seen = sum(heavy for heavy, _ in blocks) / total
-    error = standard_error(blocks, share)
-    print("# %d workers, %d samples: heavy() %.4f, by its clock %.4f, "
-          "standard error %.4f" % (len(busy), total, seen, share, error))
-    # of eight such tests, one in fifty runs would fail at 3 by chance
-    expect(abs(seen - share) < 4 * error, "share %.4f, by its clock %.4f, "
-           "standard error %.4f", seen, share, error)
+    busy = [answer for answer in answers if answer["pid"] in found]
+    expect(server.workers <= {answer["pid"] for answer in busy},
+           "of %s only %s answered", server.workers, busy)
+    heavy = sum(answer["heavy"] for answer in busy)
+    share = heavy / (heavy + sum(answer["light"] for answer in busy))
+    blocks = [(heavy, heavy + light, share)
+              for pid in {answer["pid"] for answer in busy}
+              for heavy, light in found[pid].values()]
+    off = shares.deviation(blocks)
+    print("# %d workers, %d samples, share %.4f by the clock, %+.1f standard "
+          "errors" % (len(server.workers), sum(n for _, n, _ in blocks), share,
+                      off))
+    return {"heavy()": off}
+
+
+def measured(test):
+    """Chance takes a share beyond one side with p < 3e-4 in 24 blocks of time,
+    and with p < 1.1e-3 in the 12 of one worker: of these eight tests one fails
+    by chance in 250,000 runs."""
+    def run():
+        live.expect_within(shares.STANDARD_ERRORS, test)
+    run.__name__ = test.__name__
+    return live.once(run)
 
 
 def check(*command, requests=WORKERS, **options):
@@ -159,34 +172,34 @@ def check(*command, requests=WORKERS, **options):
     with Server(*(word.replace("PORT", str(port)) for word in command),
                 port=port, **options) as server:
         server.load(requests)
-        record(server.process.pid)
-        compare(server.join(), counted())
+        server.record()
+        return deviation(server, server.join(), counted())
 
 
-@live.once
+@measured
 def uwsgi_forks_its_workers_in_c():
-    check("uwsgi_python3" if shutil.which("uwsgi_python3") else "uwsgi",
+    return check("uwsgi_python3" if shutil.which("uwsgi_python3") else "uwsgi",
           "--plugin", "python3", "--http-socket", "127.0.0.1:PORT", "--master",
           "--processes", str(WORKERS), "--module", "served", "--die-on-term")
 
 
-@live.once
+@measured
 def gunicorn_runs_threads():
-    check("gunicorn", "served:application", "--bind", "127.0.0.1:PORT",
+    return check("gunicorn", "served:application", "--bind", "127.0.0.1:PORT",
           "--workers", str(WORKERS), "--threads", "2", "--worker-class",
           "gthread", "--timeout", "120", requests=2 * WORKERS)
 
 
-@live.once
+@measured
 def gunicorn_runs_greenlets():
-    check("gunicorn", "served:application", "--bind", "127.0.0.1:PORT",
+    return check("gunicorn", "served:application", "--bind", "127.0.0.1:PORT",
           "--workers", str(WORKERS), "--worker-class", "gevent", "--timeout",
           "120")
 
 
-@live.once
+@measured
 def uvicorn_spawns_its_workers():
-    check("uvicorn", "served:asgi", "--port", "PORT", "--workers",
+    return check("uvicorn", "served:asgi", "--port", "PORT", "--workers",
           str(WORKERS))
 
 
@@ -212,7 +225,7 @@ Require all granted
 """
 
 
-@live.once
+@measured
 def apache_embeds_python():
     if not os.path.exists("/usr/lib/apache2/modules/mod_wsgi.so"):
         raise live.Skip("mod_wsgi is not installed")
@@ -224,11 +237,11 @@ def apache_embeds_python():
     with Server("/usr/sbin/apache2", "-DFOREGROUND", "-f",
                 folder + "/apache.conf", port=port) as server:
         server.load()
-        record(server.process.pid)
-        compare(server.join(), counted())
+        server.record()
+        return deviation(server, server.join(), counted())
 
 
-@live.once
+@measured
 def celery_forks_its_workers():
     os.mkdir("broker")
     broker = os.path.abspath("broker")
@@ -239,31 +252,30 @@ def celery_forks_its_workers():
         live.succeed(PYTHON, "-c", "import served\nfor _ in range(%d): "
                      "served.app.send_task('served.burn')" % WORKERS,
                      env=environment)
-        live.wait_until(lambda: not glob.glob("broker/*.msg"),
-                        "the tasks are at work")
-        record(server.process.pid)
+        server.record()
         live.wait_until(lambda: len(glob.glob("broker/*.answer")) == WORKERS,
                         "the tasks are done")
-    compare([json.load(open(path)) for path in glob.glob("broker/*.answer")],
-            counted())
+    return deviation(server, [json.load(open(path)) for path in
+                              glob.glob("broker/*.answer")], counted())
 
 
 def started_alone(*arguments, answers, status=1):
     with Server(PYTHON, os.path.join(TARGETS, "served.py"),
                 *arguments) as server:
-        record(server.process.pid)
-        compare([json.loads(server.process.stdout.readline())
-                 for _ in range(answers)], counted(status))
+        server.record()
+        return deviation(server, [
+            json.loads(server.process.stdout.readline())
+            for _ in range(answers)], counted(status))
 
 
-@live.once
+@measured
 def a_pool_spawns_its_workers():
-    started_alone("pool", answers=WORKERS)
+    return started_alone("pool", answers=WORKERS)
 
 
-@live.once
+@measured
 def numpy_works_in_c():
-    started_alone("arrays", answers=1, status=0)  # numpy lets go of the GIL
+    return started_alone("arrays", answers=1, status=0)  # numpy lets go of the GIL
 
 
 live.run()

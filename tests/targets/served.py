@@ -2,7 +2,8 @@
 clock of the thread that runs them.  As WSGI, ASGI and celery application, as a
 pool of spawned processes and alone.
 
-A request works for SECONDS and answers {"pid", "heavy", "light"} in seconds.
+A request works for SECONDS and answers {"pid", "heavy", "light"} in seconds.  A
+file in the folder SERVED_AT_WORK, named by the pid, says that it has begun.
 """
 
 import json
@@ -26,6 +27,8 @@ def light():
 def work(first=heavy, second=light):
     clock = time.thread_time
     spent = [0.0, 0.0]
+    open(os.path.join(os.environ["SERVED_AT_WORK"], str(os.getpid())),
+         "w").close()
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         begin = clock()
