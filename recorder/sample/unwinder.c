@@ -18,7 +18,7 @@ enum {
     LIST_TRIES = 5,
     LIST_EVERY_MS = 100, /* a change inside a list is seen this late */
     ALIVE_EVERY_MS = 500,
-    SAME_WITHIN_MS = 5, /* no pid becomes another Python so soon */
+    SAME_WITHIN_MS = 1, /* no pid is that of another Python so soon */
     JOIN_EVERY_MS = 50,
     EXEC_PATIENCE_MS = 10000, /* for a new program to become a Python */
     BROKEN_TRIES = 3,
