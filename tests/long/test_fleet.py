@@ -88,7 +88,10 @@ def in_postgres(files, local):
 
 
 def in_parquet(files, local):
-    duckdb_reader.install()
+    why = duckdb_reader.install()
+    if why:
+        print("ok Parquet # SKIP " + why)
+        return
     environment = dict(os.environ, LD_LIBRARY_PATH=duckdb_reader.LIBRARY)
     with Costs() as costs:
         done = subprocess.run([PYCONV, "-q", "fleet", "-o", "all.parquet"],

@@ -1,32 +1,19 @@
 """Browsers for the page of `--to html`: Chromium by playwright-core, Firefox by
-puppeteer-core.  npm installs them once into $PYREC_CACHE."""
+puppeteer-core.  npm.py installs them."""
 
 import json
 import os
 
 import live
+import npm
 from live import expect
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
-                     os.path.expanduser("~/.cache/pyrec"), "npm-page")
-PACKAGES = {"playwright-core": "1.65.1", "puppeteer-core": "24.43.1"}
-
-
-def install():
-    """The packages that are missing."""
-    if not all(os.path.isdir(os.path.join(CACHE, "node_modules", name))
-               for name in PACKAGES):
-        live.succeed("npm", "install", "--no-audit", "--no-fund", "--silent",
-                     "--ignore-scripts", "--prefix", CACHE,
-                     *("%s@%s" % item for item in PACKAGES.items()))
 
 
 def node(script, *arguments):
     """The JSON that a script prints which drives a browser."""
-    install()
-    environment = dict(os.environ,
-                       NODE_PATH=os.path.join(CACHE, "node_modules"))
+    environment = dict(os.environ, NODE_PATH=npm.modules(*npm.BROWSERS))
     return json.loads(live.succeed("node", script, *arguments,
                                    env=environment).stdout)
 

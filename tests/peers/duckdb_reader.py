@@ -4,24 +4,23 @@ spec/parquet.sql in it."""
 import csv
 import ctypes
 import os
-import subprocess
+
+import npm
 
 SOURCE = os.environ["SRC"]
-CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
-                     os.path.expanduser("~/.cache/pyrec"), "npm-duckdb")
-LIBRARY = os.path.join(CACHE, "node_modules", "@duckdb",
-                       "node-bindings-linux-%s" % {
-                           "x86_64": "x64", "aarch64": "arm64"
-                       }[os.uname().machine])
+# The package of this machine alone, without the interface for node.
+PACKAGE = "@duckdb/node-bindings-linux-%s" % {
+    "x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
+LIBRARY = os.path.join(npm.CACHE, "npm-duckdb", "node_modules", PACKAGE)
 
 
 def install():
-    """The package of this machine alone, without the interface for node."""
-    if not os.path.exists(LIBRARY + "/libduckdb.so"):
-        name = os.path.relpath(LIBRARY, CACHE + "/node_modules")
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund",
-                        "--silent", "--ignore-scripts", "--prefix", CACHE,
-                        name + "@1.5.6-r.1"], check=True)
+    """None, or why there is no library."""
+    try:
+        npm.install("npm-duckdb", PACKAGE + "@1.5.6-r.1")
+    except npm.live.Skip as reason:
+        return str(reason)
+    return None
 
 
 class Result(ctypes.Structure):

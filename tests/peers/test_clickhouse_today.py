@@ -20,11 +20,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../interop"))
 
 import harness  # noqa: E402
+import npm  # noqa: E402
 
 PYCONV = os.path.join(harness.BIN, "pyconv")
 PYQUERY = os.path.join(harness.BIN, "pyquery")
 PROFILES, SAMPLES, WALL, SEED = 100, 90, 1760000000, 7
 PACKAGE = "@chdb/lib-linux-x64-gnu@26.5.3"
+LIBRARY = "package/libchdb.so"
 RESULTS = harness.Results()
 check = RESULTS.check
 DAY = time.strftime("%Y-%m-%d", time.gmtime(WALL + 43200))
@@ -111,18 +113,17 @@ def serve(engine):
 
 
 def unpack():
-    """The engine's library, or None."""
+    """None, or why there is no library."""
     if platform.machine() != "x86_64":
-        return None
-    done = subprocess.run(["npm", "pack", PACKAGE], capture_output=True,
-                          check=False)
-    found = glob.glob("*.tgz")
-    if done.returncode or not found:
-        return None
-    with tarfile.open(found[0]) as archive:
-        archive.extract("package/libchdb.so")
-    os.remove(found[0])
-    return os.path.abspath("package/libchdb.so")
+        return "npm has no chdb for this machine"
+    why = npm.run("pack", PACKAGE)
+    if why:
+        return "npm cannot fetch chdb: " + why
+    archive, = glob.glob("*.tgz")
+    with tarfile.open(archive) as packed:
+        packed.extract(LIBRARY)
+    os.remove(archive)
+    return None
 
 
 def run(*command):
@@ -132,15 +133,15 @@ def run(*command):
 
 
 def main():
-    library = unpack()
-    if not library:
-        print("ok today's ClickHouse # SKIP npm has no chdb for this machine")
+    why = unpack()
+    if why:
+        print("ok today's ClickHouse # SKIP " + why)
         return
     os.mkdir("profiles")
     os.mkdir("data")
     subprocess.run([harness.tool("fleet"), "profiles", str(PROFILES),
                     str(SAMPLES), str(SEED), str(WALL)], check=True)
-    engine = Engine(library, os.path.abspath("data"))
+    engine = Engine(os.path.abspath(LIBRARY), os.path.abspath("data"))
     print("# ClickHouse " + engine.ask(b"SELECT version()")[1].decode().strip())
     for sql in (b"CREATE DATABASE fleet", b"USE fleet"):
         status, answer = engine.ask(sql)

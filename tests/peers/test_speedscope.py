@@ -8,23 +8,14 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "live"))
 import live
+import npm
 from live import expect
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
-                     os.path.expanduser("~/.cache/pyrec"), "npm")
-RELEASE = os.path.join(CACHE, "node_modules", "speedscope", "dist", "release")
-PACKAGES = ["speedscope@1.25.0", "ajv@8.17.1"]
 BROWSER = ["chromium", "--headless", "--no-sandbox", "--disable-gpu",
            "--disable-quic", "--no-first-run", "--disable-sync",
            "--disable-background-networking", "--disable-component-update",
            "--window-size=1200,700", "--virtual-time-budget=8000"]
-
-
-def install():
-    if not os.path.isdir(RELEASE):
-        live.succeed("npm", "install", "--no-audit", "--no-fund", "--silent",
-                     "--ignore-scripts", "--prefix", CACHE, *PACKAGES)
 
 
 def converted(program):
@@ -36,13 +27,16 @@ def converted(program):
     return "run.speedscope.json"
 
 
+def release():
+    """The folder of speedscope itself."""
+    return os.path.join(npm.modules(*npm.READERS), "speedscope", "dist",
+                        "release")
+
+
 def valid(path):
-    install()
-    environment = dict(os.environ, NODE_PATH=os.path.join(CACHE,
-                                                          "node_modules"))
     live.succeed("node", os.path.join(HERE, "schema.js"),
-                 os.path.join(RELEASE, "file-format-schema.json"), path,
-                 env=environment)
+                 os.path.join(release(), "file-format-schema.json"), path,
+                 env=dict(os.environ, NODE_PATH=npm.modules(*npm.READERS)))
 
 
 @live.once
@@ -65,7 +59,7 @@ def a_profile_without_samples_fits_the_schema():
 
 @live.once
 def the_viewer_shows_the_profile():
-    install()
+    viewer = release()
     path = converted("plain.py")
     with open(path, "rb") as file:
         content = file.read()
@@ -75,7 +69,7 @@ def the_viewer_shows_the_profile():
         file.write('speedscope.loadFileFromBase64("%s", "%s")'
                    % (path, base64.b64encode(content).decode()))
     address = "file://%s/index.html#localProfilePath=%s" % (
-        RELEASE, os.path.abspath("profile.js"))
+        viewer, os.path.abspath("profile.js"))
     page = live.succeed(*BROWSER, "--user-data-dir=" + os.path.abspath("home"),
                         "--dump-dom", address).stdout
     stated = json.loads(content)

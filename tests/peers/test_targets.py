@@ -17,28 +17,17 @@ import live
 from live import expect
 
 import harness
+import npm
 import profiles
 import pyconv_targets as targets
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CACHE = os.path.join(os.environ.get("PYREC_CACHE") or
-                     os.path.expanduser("~/.cache/pyrec"), "npm")
-PACKAGES = ["speedscope@1.25.0", "ajv@8.17.1",
-            "@firefox-devtools/profiler-cli@0.10.0"]
-LOADER = os.path.join(CACHE, "node_modules", "@firefox-devtools",
-                      "profiler-cli", "dist", "profiler-cli.js")
 SEED = os.environ.get("PYREC_SEED", "peers")
 
 MADE = {"names": profiles.names, "wild names": profiles.wild_names,
         "no samples": profiles.no_samples,
         "empty stacks": profiles.empty_stacks, "threads": profiles.threads,
         "formulas": targets.formulas}
-
-
-def install():
-    if not os.path.exists(LOADER):
-        live.succeed("npm", "install", "--no-audit", "--no-fund", "--silent",
-                     "--ignore-scripts", "--prefix", CACHE, *PACKAGES)
 
 
 def go():
@@ -90,9 +79,11 @@ def pprof(kind):
 
 def loader(*arguments):
     env = dict(os.environ, HOME=os.getcwd())
-    return subprocess.run(["node", LOADER, *arguments], env=env,
+    program = os.path.join(npm.modules(*npm.READERS), "@firefox-devtools",
+                           "profiler-cli", "dist", "profiler-cli.js")
+    return subprocess.run(["node", program, *arguments], env=env,
                           capture_output=True, text=True, check=False,
-                          timeout=live.PATIENCE)
+                          timeout=4 * live.PATIENCE)
 
 
 def ask(*arguments):
@@ -107,7 +98,7 @@ def ask(*arguments):
 
 
 def firefox(kind):
-    install()
+    npm.install(*npm.READERS)
     wanted = make(kind)
     convert("firefox", "run.firefox.json.gz")
     if wanted and not wanted.samples:
@@ -143,15 +134,14 @@ def svg(kind):
 
 
 def speedscope(kind):
-    install()
+    modules = npm.modules(*npm.READERS)
     make(kind)
     convert("speedscope", "run.speedscope.json")
-    schema = os.path.join(CACHE, "node_modules", "speedscope", "dist",
-                          "release", "file-format-schema.json")
+    schema = os.path.join(modules, "speedscope", "dist", "release",
+                          "file-format-schema.json")
     live.succeed("node", os.path.join(HERE, "schema.js"), schema,
                  "run.speedscope.json",
-                 env=dict(os.environ,
-                          NODE_PATH=os.path.join(CACHE, "node_modules")))
+                 env=dict(os.environ, NODE_PATH=modules))
     with open("run.speedscope.json", encoding="utf-8") as file:
         for profile in json.load(file)["profiles"]:
             expect(all(profile["samples"]), "an empty stack")

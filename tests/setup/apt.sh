@@ -44,9 +44,15 @@ APT::Sandbox::User "";
 Acquire::Languages "none";
 Acquire::Check-Valid-Until "false";
 Acquire::Retries "3";
+APT::Update::Error-Mode "any";
 CONF
     APT_CONFIG=$_state/apt.conf
     export APT_CONFIG
+    # The mirror may be away for a moment.
+    for _rest in 10 30 60; do
+        apt-get update -qq && return 0
+        sleep "$_rest"
+    done
     apt-get update -qq
 }
 

@@ -79,16 +79,20 @@ command -v apt-get >/dev/null || {
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# Another apt may hold the lock.
 install() {
     # shellcheck disable=SC2086 # a list of words
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-        --no-install-recommends $need >"$log" 2>&1
+        -o DPkg::Lock::Timeout=300 --no-install-recommends $need \
+        >"$log" 2>&1
 }
 echo "packages.sh: installing$need"
 # A new machine has no package lists, and an old list names files that are gone.
-install || {
-    apt-get update -qq >"$log" 2>&1 && install
-} || {
-    cat "$log" >&2
-    exit 1
-}
+install && exit 0
+# A mirror may be away for a moment.
+for rest in 0 10 30 60; do
+    sleep $rest
+    apt-get update -qq >"$log" 2>&1 && install && exit 0
+done
+cat "$log" >&2
+exit 1
