@@ -21,13 +21,13 @@ typedef struct signature {
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 
 static const signature known[] = {
-    SIGNATURE("\x1f\x8b", "a gzip file"),
+    SIGNATURE("\x1f\x8b", "a gzip file, to be unpacked first"),
     SIGNATURE(ZSTD_MAGIC, "a zstd file"),
     SIGNATURE("\xfd"
               "7zXZ",
-              "an xz file"),
-    SIGNATURE("BZh", "a bzip2 file"),
-    SIGNATURE("PK\x03\x04", "a zip archive"),
+              "an xz file, to be unpacked first"),
+    SIGNATURE("BZh", "a bzip2 file, to be unpacked first"),
+    SIGNATURE("PK\x03\x04", "a zip archive, to be unpacked first"),
     SIGNATURE("\x7f"
               "ELF",
               "an ELF program or library"),
