@@ -4,9 +4,11 @@
 usage: speed.py PROFILE
 
 PROFILE (tests/bench/large_profile.py makes one) becomes a database; another
-one holds its sums 100 times, each with a factor of its own.
+one holds its sums 100 times, each with noise, with a factor that all functions
+share and one that half of them share.
 """
 
+import json
 import os
 import random
 import resource
@@ -25,6 +27,17 @@ def cpu_seconds(*command):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime - before.ru_utime -
             before.ru_stime)
+
+
+def measure(one, base):
+    """The least of three, and that the comparison is one of both sides."""
+    command = (os.path.join(BIN, "pyquery"), one, "diff " + base)
+    answer = json.loads(subprocess.run((*command, "--json"), check=True,
+                                       stdout=subprocess.PIPE).stdout)
+    made = answer["comparison"]
+    assert made["scale"] == "centred" and made["base_s"] > 0, made
+    return "%.2f s, %d factors" % (min(cpu_seconds(*command)
+                                       for _ in range(3)), made["factors"])
 
 
 def insert(database, table, rows):
@@ -49,17 +62,23 @@ def multiply(source, path, profiles):
     sums = source.execute("SELECT * FROM function_total").fetchall()
     rnd = random.Random(1)
     for i in range(1, profiles + 1):
-        factor = rnd.lognormvariate(0, 0.1)
+        factor = [rnd.lognormvariate(0, 0.1)] * 2
+        factor[1] *= rnd.lognormvariate(0, 0.1)
         insert(made, "profile", [(i, bytes([i]) * 8, *profile[2:])])
         insert(made, "function_total", [
-            (i, row[1], *(int(value * factor) for value in row[2:]))
-            for row in sums])
+            (i, row[1], *(int(value * factor[row[1] % 2] *
+                              rnd.lognormvariate(0, 0.02))
+                          for value in row[2:])) for row in sums])
+    made.execute(
+        "INSERT INTO function_sum SELECT function_id, sum(self_n),"
+        " sum(self_us), sum(self_ran_n), sum(self_ran_us), sum(total_n),"
+        " sum(total_us), sum(total_ran_n), sum(total_ran_us)"
+        " FROM function_total GROUP BY function_id")
     made.commit()
     made.close()
 
 
 def main():
-    pyquery = os.path.join(BIN, "pyquery")
     with tempfile.TemporaryDirectory() as folder:
         one, many = os.path.join(folder, "1.db"), os.path.join(folder, "100.db")
         subprocess.run([os.path.join(BIN, "pyconv"), sys.argv[1], "--to",
@@ -71,10 +90,9 @@ def main():
         print("%d samples, %d functions, %d stacks" % (samples, functions,
                                                        nodes))
         multiply(source, many, 100)
-        print("diff of two databases: %.2f s" % cpu_seconds(
-            pyquery, one, "diff " + one))
-        print("diff against 100 profiles: %.2f s" % cpu_seconds(
-            pyquery, one, "diff " + many))
+        print("diff of two databases:", measure(one, one))
+        print("diff against 100 profiles:", measure(one, many))
+
 
 
 main()
