@@ -6,6 +6,7 @@
 #include <base/array.h>
 #include <base/intern.h>
 #include <inttypes.h>
+#include <pyrec/convert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,8 @@ struct conv_stacks {
     size_t cap_processes;
     meta *metas;
     size_t n_metas, cap_metas;
+    pr_total *totals;
+    size_t n_totals, cap_totals;
 };
 
 typedef struct place_key {
@@ -129,6 +132,7 @@ conv_stacks_free(conv_stacks *s)
     for (size_t i = 0; i < s->n_metas; i++)
         free(s->metas[i].key);
     free(s->metas);
+    free(s->totals);
     free(s->threads);
     free(s->processes);
     free(s->of_node);
@@ -337,6 +341,16 @@ conv_stacks_gap(conv_stacks *s, uint32_t id, uint64_t us, pr_err *err)
     return us ? add_entry(t, &gap, err) : PR_OK;
 }
 
+pr_code
+conv_stacks_total(conv_stacks *s, const pr_total *total, pr_err *err)
+{
+    if (!pr_grow(&s->totals, &s->cap_totals, s->n_totals + 1,
+                 sizeof *s->totals))
+        return pr_no_memory(err);
+    s->totals[s->n_totals++] = *total;
+    return PR_OK;
+}
+
 /* ---- the interval ---- */
 
 /* The last entry of a thread that is not a gap; NULL: none.  Two gaps never
@@ -393,7 +407,7 @@ imply_interval(const conv_stacks *s, uint64_t *ret, pr_err *err)
 static pr_code
 choose_interval(conv_stacks *s, uint64_t *ret, pr_err *err)
 {
-    *ret = s->facts.interval_us;
+    *ret = s->facts.is_totals ? 1 : s->facts.interval_us;
     if (*ret)
         return PR_OK;
     if (s->us && s->n) {
@@ -537,6 +551,12 @@ conv_stacks_finish(conv_stacks *s, const conv_stacks_facts *facts, pr_err *err)
 
 /* ---- reading ---- */
 
+bool
+conv_stacks_is_totals(const conv_stacks *s)
+{
+    return s->facts.is_totals;
+}
+
 const pr_start *
 conv_stacks_start(const conv_stacks *s)
 {
@@ -586,11 +606,14 @@ emit_facts(replay *r, pr_err *err)
 {
     const conv_stacks *s = r->s;
     const pr_text kind = {s->kind, strlen(s->kind)}, assumed = {"assumed", 7};
+    const pr_text totals = {"totals", 6};
     pr_code rc = PR_SINK_CALL(r->sink, start, &s->start, err);
     if (rc == PR_OK)
         rc = emit_meta(r, "import", kind, err);
     if (rc == PR_OK && s->assumed)
         rc = emit_meta(r, "import.interval", assumed, err);
+    if (rc == PR_OK && s->facts.is_totals)
+        rc = emit_meta(r, CONV_META_CONTENT, totals, err);
     for (size_t i = 0; i < s->n_metas && rc == PR_OK; i++)
         rc = emit_meta(r, s->metas[i].key, text_of(s, s->metas[i].value), err);
     return rc;
@@ -724,6 +747,8 @@ emit_all(replay *r, pr_err *err)
         rc = emit_names(r, err);
     for (uint32_t i = 0; i < s->thread_keys.n && rc == PR_OK; i++)
         rc = emit_thread(r, i, err);
+    for (size_t i = 0; i < s->n_totals && rc == PR_OK; i++)
+        rc = PR_SINK_CALL(r->sink, total, &s->totals[i], err);
     const pr_stats stats = {.duration_s = (double)s->length_us / 1e6,
                             .rate_hz = 1e6 / (double)s->start.interval_us,
                             .known = PR_STATS_PRESENT};

@@ -11,6 +11,8 @@
  * more than two intervals apart, and the last sample of a thread stands for
  * one interval.
  *
+ * A file that has sums of functions in place of stacks has totals and no entry.
+ *
  * Limits     a stack or a sample beyond them is PR_LIMIT: the frames of all
  *            stacks together 256 for each byte of the file (at least
  *            16777216), 1000000000 samples.
@@ -30,7 +32,8 @@ typedef struct conv_stacks_facts {
     uint64_t assumed_us;  /* the interval if neither knows it */
     uint64_t wall_us;     /* clock at time 0, since 1970; 0 not known */
     pr_mode mode;
-    bool in_time; /* entries of a thread come in the order of time, and all
+    bool is_totals; /* it has totals in place of stacks */
+    bool in_time;   /* entries of a thread come in the order of time, and all
                    * threads begin together */
 } conv_stacks_facts;
 
@@ -88,12 +91,17 @@ pr_code conv_stacks_add(conv_stacks *stacks, uint32_t thread, uint32_t node,
 pr_code conv_stacks_gap(conv_stacks *stacks, uint32_t thread, uint64_t us,
                         pr_err *err);
 
+/* Frames are ids of conv_stacks_frame(). */
+pr_code conv_stacks_total(conv_stacks *stacks, const pr_total *total,
+                          pr_err *err);
+
 /* All is there.  Once, before what follows.  PR_LIMIT. */
 pr_code conv_stacks_finish(conv_stacks *stacks, const conv_stacks_facts *facts,
                            pr_err *err);
 
 /* ---- reading ---- */
 
+bool conv_stacks_is_totals(const conv_stacks *stacks);
 const pr_start *conv_stacks_start(const conv_stacks *stacks);
 uint64_t conv_stacks_samples(const conv_stacks *stacks);
 uint64_t conv_stacks_length_us(const conv_stacks *stacks);

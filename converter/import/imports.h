@@ -9,6 +9,7 @@
 #include "converter/import/import.h"
 
 #define CONV_IMPORTS(X) \
+    X(pstats)           \
     X(speedscope)       \
     X(pprof)            \
     X(mojo)             \

@@ -443,6 +443,27 @@ merge_mark(pr_sink *sink, const pr_mark *given, pr_err *err)
 /* The recording lasts from the beginning of the first input to the end of the
  * last one; rates are means weighted by durations; known is what is known of
  * all. */
+/* The frame in the merged profile. */
+static bool
+map_frame(const conv_merge *m, uint32_t *frame)
+{
+    if (*frame >= m->frame_map.n)
+        return false;
+    *frame = m->frame_map.at[*frame];
+    return true;
+}
+
+static pr_code
+merge_total(pr_sink *sink, const pr_total *given, pr_err *err)
+{
+    conv_merge *m = merge_of(sink);
+    pr_total total = *given;
+    if (!map_frame(m, &total.frame) ||
+        (total.caller != PR_NO_FRAME && !map_frame(m, &total.caller)))
+        return broken_producer(err);
+    return PR_SINK_CALL(m->next, total, &total, err);
+}
+
 static pr_code
 merge_stats(pr_sink *sink, const pr_stats *given, pr_err *err)
 {
@@ -522,6 +543,7 @@ static const pr_sink_ops merge_ops = {
     .gc = merge_gc,
     .task = merge_task,
     .mark = merge_mark,
+    .total = merge_total,
     .stats = merge_stats,
     .finish = merge_finish,
     .abort = merge_abort,

@@ -126,6 +126,12 @@ conv_recording_info(const conv_recording *r)
     return r->reader ? pf_reader_info(r->reader) : NULL;
 }
 
+bool
+conv_recording_is_totals(const conv_recording *r)
+{
+    return r->stacks && conv_stacks_is_totals(r->stacks);
+}
+
 pr_code
 conv_recording_replay(conv_recording *r, const pf_replay_opts *opts,
                       pr_sink *sink, uint64_t *ret_samples, pr_err *err)

@@ -26,6 +26,9 @@ uint64_t conv_recording_length_us(const conv_recording *recording);
 /* All that a profile says of itself; NULL: it is an import. */
 const pf_info *conv_recording_info(const conv_recording *recording);
 
+/* It has sums of functions in place of stacks (pr_total). */
+bool conv_recording_is_totals(const conv_recording *recording);
+
 /* As pf_reader_replay(). */
 pr_code conv_recording_replay(conv_recording *recording,
                               const pf_replay_opts *opts, pr_sink *sink,

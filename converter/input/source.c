@@ -14,6 +14,7 @@ typedef struct source {
     const char *path;
     conv_recording *recording; /* NULL before and after its turn */
     bool is_profile;           /* or an import */
+    bool is_totals;            /* without stacks */
     pf_info info;              /* of an import: start and samples */
     uint64_t length_us;
     pr_process first; /* process 0: numbers, and texts in `texts` */
@@ -98,6 +99,23 @@ refuse_twice(const conv_sources *s, pr_err *err)
                 return PR_FAIL(err, PR_INCOMPARABLE,
                                "'%.80s' holds the same recording as '%.80s'",
                                s->item[i].path, s->item[j].path);
+    return PR_OK;
+}
+
+/* Sums of functions have no place in a tree of stacks. */
+static pr_code
+refuse_mixture(const conv_sources *s, pr_err *err)
+{
+    for (size_t i = 1; i < s->n; i++) {
+        const source *a = &s->item[0], *b = &s->item[i];
+        if (a->is_totals == b->is_totals)
+            continue;
+        PR_FAIL(err, PR_INCOMPARABLE,
+                "'%.80s' has totals and no stacks, '%.80s' has stacks",
+                (a->is_totals ? a : b)->path, (a->is_totals ? b : a)->path);
+        pr_err_hint(err, "convert them one by one");
+        return PR_INCOMPARABLE;
+    }
     return PR_OK;
 }
 
@@ -192,6 +210,7 @@ note_facts(source *item, pr_err *err)
     const pr_process *first = conv_recording_process(r, 0);
     const pf_info *info = conv_recording_info(r);
     item->is_profile = info != NULL;
+    item->is_totals = conv_recording_is_totals(r);
     if (info)
         item->info = *info;
     item->info.start = *conv_recording_start(r);
@@ -245,6 +264,8 @@ open_all(const char *const *path, size_t n, const conv_sources *how,
         rc = add_source(s, path[s->n], n == 1, err);
     if (rc == PR_OK)
         rc = refuse_twice(s, err);
+    if (rc == PR_OK)
+        rc = refuse_mixture(s, err);
     if (rc == PR_OK) {
         lay_out(s);
         *ret = s;
@@ -285,6 +306,12 @@ conv_sources_check_rewrite(const conv_sources *sources, pr_err *err)
                            sources->item[i].path);
     }
     return PR_OK;
+}
+
+const char *
+conv_sources_totals(const conv_sources *sources)
+{
+    return sources->item[0].is_totals ? sources->item[0].path : NULL;
 }
 
 void

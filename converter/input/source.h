@@ -28,6 +28,10 @@ pr_code conv_sources_open_base(const char *const *path, size_t n,
                                pr_err *err);
 void conv_sources_free(conv_sources *sources); /* takes NULL */
 
+/* The first input's path if they have sums of functions in place of stacks
+ * (pr_total), else NULL. */
+const char *conv_sources_totals(const conv_sources *sources);
+
 /* PR_NEWER if one of them asks that a newer version rewrites it. */
 pr_code conv_sources_check_rewrite(const conv_sources *sources, pr_err *err);
 

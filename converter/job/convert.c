@@ -365,6 +365,54 @@ write_sink(conv_sources *sources, const conv_target *target, conv_job *job,
     return rc;
 }
 
+/* ---- totals without stacks ---- */
+
+/* The targets that write them, as words. */
+static void
+hint_totals(pr_err *err)
+{
+    char names[200];
+    size_t n = 0;
+    for (size_t i = 0; i < N_TARGETS && n < sizeof names; i++)
+        if (targets[i]->of_totals)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
+                                  n ? ", " : "", targets[i]->info.name);
+    pr_err_hint(err, "targets that do not: %s", names);
+}
+
+/* Totals have neither samples that a filter could choose nor other times. */
+static pr_code
+check_totals(const conv_sources *sources, const conv_target *target,
+             const conv_opts *o, pr_err *err)
+{
+    const char *path = conv_sources_totals(sources);
+    conv_filters of_samples = o->filters;
+    if (!path)
+        return PR_OK;
+    if (!target->of_totals) {
+        PR_FAIL(err, PR_USAGE,
+                "target '%s' needs stacks, and '%s' has totals of functions",
+                target->info.name, path);
+        hint_totals(err);
+        return PR_USAGE;
+    }
+    of_samples.strip_prefix.n = of_samples.map.n = 0;
+    const choice choices[] = {
+        {conv_filters_given(&of_samples), false, "stacks to filter"},
+        {o->from_us > 0 || o->to_us < UINT64_MAX, false, "times to choose"},
+        {o->max_depth != 0, false, "stacks to shorten"},
+        {o->style != NULL, false, "samples, which a style needs"},
+        {o->level == CONV_LEVEL_LINE, false, "lines"},
+        {o->time != CONV_TIME_DEFAULT, false, "choice of time"},
+    };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (choices[i].given)
+            return PR_FAIL(err, PR_USAGE,
+                           "'%s' has totals of functions, and no %s", path,
+                           choices[i].what);
+    return PR_OK;
+}
+
 /* ---- several inputs ---- */
 
 /* The worse of two answers; the first one keeps its message. */
@@ -388,7 +436,9 @@ conv_job_add(const char *path, const conv_target *target, conv_job *job,
         conv_sources_open(&path, 1, opts->from, opts->memory, &sources, err);
     if (rc != PR_OK)
         return rc;
-    rc = write_model(sources, target, job, report, err);
+    rc = check_totals(sources, target, opts, err);
+    if (rc == PR_OK)
+        rc = write_model(sources, target, job, report, err);
     conv_sources_free(sources);
     return rc;
 }
@@ -432,8 +482,10 @@ write_merged(const conv_paths *paths, const conv_target *target, conv_job *job,
             : conv_sources_open(path, paths->n, from, memory, &sources, err);
     if (rc != PR_OK)
         return rc;
-    rc = (target->open ? write_sink : write_model)(sources, target, job, report,
-                                                   err);
+    rc = check_totals(sources, target, job->opts, err);
+    if (rc == PR_OK)
+        rc = (target->open ? write_sink : write_model)(sources, target, job,
+                                                       report, err);
     conv_sources_free(sources);
     return rc;
 }

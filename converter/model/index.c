@@ -378,10 +378,57 @@ conv_totals_of(const conv_model *model, const conv_index *index,
     return rc;
 }
 
+/* The sums that the file states: of its own, the primitive calls. */
+static pr_code
+take_stated(const conv_model *model, conv_totals *t, pr_err *err)
+{
+    const conv_stated *stated = &model->stated;
+    t->n = model->functions.n;
+    t->self = array(t->n, sizeof *t->self);
+    t->total = array(t->n, sizeof *t->total);
+    t->edge = array(stated->keys.n, sizeof *t->edge);
+    if (!t->self || !t->total || !t->edge)
+        return pr_no_memory(err);
+    pr_code rc = PR_OK;
+    for (size_t i = 0; i < stated->keys.n && rc == PR_OK; i++) {
+        const conv_stated_key key = conv_stated_key_of(stated, i);
+        const conv_stated_sum *sum = &stated->sum[i];
+        const conv_total self = {sum->primitive_calls,
+                                 conv_stated_us(sum->self_s)};
+        const conv_total total = {sum->calls, conv_stated_us(sum->total_s)};
+        uint32_t id;
+        if (key.caller == CONV_ANY_CALLER) {
+            t->self[key.function] = self;
+            t->total[key.function] = total;
+            continue;
+        }
+        rc = pr_set_add(&t->edges,
+                        &(const conv_edge_key){key.caller, key.function}, &id,
+                        err);
+        if (rc == PR_OK)
+            t->edge[id] = (conv_edge_totals){total, self, total};
+    }
+    return rc;
+}
+
+static pr_code
+totals_stated(const conv_model *model, conv_totals *ret, pr_err *err)
+{
+    conv_totals totals = {.edges.size = sizeof(conv_edge_key)};
+    pr_code rc = take_stated(model, &totals, err);
+    if (rc == PR_OK)
+        *ret = totals;
+    else
+        conv_totals_release(&totals);
+    return rc;
+}
+
 pr_code
 conv_totals_build(const conv_model *model, const conv_index *index,
                   conv_unit kind, conv_totals *ret, pr_err *err)
 {
+    if (model->is_totals)
+        return totals_stated(model, ret, err);
     if (kind == CONV_UNIT_FRAME)
         return conv_totals_of(
             model, index, &(const conv_units){model->frames.n, NULL}, ret, err);

@@ -65,6 +65,8 @@ typedef struct conv_totals {
 pr_code conv_index_self(const conv_model *model, const conv_index *index,
                         conv_total **ret, pr_err *err);
 
+/* A model of totals (kind FUNCTION) yields what its file states: calls as n of
+ * total, primitive calls as n of self. */
 pr_code conv_totals_build(const conv_model *model, const conv_index *index,
                           conv_unit unit, conv_totals *ret, pr_err *err);
 pr_code conv_totals_of(const conv_model *model, const conv_index *index,

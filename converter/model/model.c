@@ -84,6 +84,7 @@ model_meta(pr_sink *sink, const char *key, const char *value, size_t len,
         rc = pr_set_add(&model->meta_keys, &key_id, &at, err);
     if (rc != PR_OK)
         return rc;
+    model->is_totals |= strcmp(key, CONV_META_CONTENT) == 0;
     /* the gaps are the filter's, no time */
     if (strcmp(key, CONV_META_FILTERED) == 0 &&
         model->opts.time == CONV_TIME_REAL)
@@ -856,6 +857,32 @@ model_abort(pr_sink *sink)
     free_input(model_of(sink));
 }
 
+/* The function of an input's frame; false: there is none. */
+static bool
+function_of(const conv_model *model, uint32_t frame, uint32_t *ret)
+{
+    const pr_list *frames = &model->input->frames;
+    if (frame >= frames->n)
+        return false;
+    *ret = conv_model_frame(model, frames->at[frame])->function;
+    return true;
+}
+
+static pr_code
+model_total(pr_sink *sink, const pr_total *total, pr_err *err)
+{
+    conv_model *model = model_of(sink);
+    conv_stated_key key = {.caller = CONV_ANY_CALLER};
+    bool of_caller = total->caller != PR_NO_FRAME;
+    if (!function_of(model, total->frame, &key.function) ||
+        (of_caller && !function_of(model, total->caller, &key.caller)))
+        return broken_producer("a frame", err);
+    if (!of_caller)
+        model->weight_us =
+            add_time(model->weight_us, conv_stated_us(total->self_s));
+    return conv_stated_add(&model->stated, key, total, err);
+}
+
 static void
 add_counts(conv_model *model)
 {
@@ -896,6 +923,7 @@ static const pr_sink_ops model_ops = {
     .gc = model_gc,
     .task = model_task,
     .mark = model_mark,
+    .total = model_total,
     .stats = model_stats,
     .finish = model_finish,
     .abort = model_abort,
@@ -913,6 +941,7 @@ conv_model_new(const conv_model_opts *opts, conv_model **ret, pr_err *err)
     model->functions.size = sizeof(conv_function);
     model->frames.size = sizeof(conv_frame);
     model->meta_keys.size = sizeof(uint32_t);
+    model->stated.keys.size = sizeof(conv_stated_key);
     memset(&model->counts, 0xff, sizeof model->counts);
     uint32_t empty; /* string 0: texts that are not known */
     pr_code rc = pr_strings_add(&model->strings, "", 0, &empty, err);
@@ -953,6 +982,7 @@ conv_model_free(conv_model *model)
     pr_set_release(&model->functions);
     pr_set_release(&model->frames);
     pr_set_release(&model->meta_keys);
+    conv_stated_release(&model->stated);
     pr_list_release(&model->used);
     pr_list_release(&model->meta_values);
     free(model);
@@ -1001,6 +1031,17 @@ conv_model_meta(const conv_model *model, const char *key, pr_bytes *ret)
         return true;
     }
     return false;
+}
+
+bool
+conv_model_counts_calls(const conv_model *model)
+{
+    static const char calls[] = "calls";
+    pr_bytes counts;
+    return model->is_totals &&
+           conv_model_meta(model, CONV_META_COUNTS, &counts) &&
+           counts.len == sizeof calls - 1 &&
+           memcmp(counts.at, calls, counts.len) == 0;
 }
 
 uint64_t

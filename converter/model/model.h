@@ -22,7 +22,8 @@
 #ifndef CONVERTER_MODEL_MODEL_H
 #define CONVERTER_MODEL_MODEL_H
 
-#include <base/intern.h>
+#include "converter/model/stated.h"
+
 #include <pyrec/convert.h>
 
 /* Two functions are the same if all three are. */
@@ -151,6 +152,8 @@ typedef struct conv_model {
     uint64_t memory;     /* bytes of stacks and runs */
     uint64_t samples;
     uint64_t weight_us, unobserved_us;
+    bool is_totals; /* `stated` has sums in place of stacks and runs */
+    conv_stated stated;
     bool has_tasks;    /* a frame is the name of a task */
     bool simultaneous; /* stacks of one thread at one moment: real time is
                         * then nominal, since no time lies between them */
@@ -193,6 +196,9 @@ int32_t conv_model_line_of(const conv_model *model, uint32_t function);
 
 /* The metadata of that key; false: none. */
 bool conv_model_meta(const conv_model *model, const char *key, pr_bytes *ret);
+
+/* Are the counts of its totals calls?  Otherwise they are samples. */
+bool conv_model_counts_calls(const conv_model *model);
 
 /* The end of the recording: of the last sample's time, or what the recorder
  * says, if that is later. */

@@ -62,8 +62,11 @@ write_csv(conv_job *job, pr_err *err)
         conv_ranking_build(job->model, unit, CONV_BY_SELF, &t.ranking, err);
     if (rc != PR_OK)
         return rc;
-    conv_out_puts(job->out, "function,file,line,self_samples,total_samples,"
-                            "self_us,total_us\r\n");
+    conv_out_puts(job->out, conv_model_counts_calls(job->model)
+                                ? "function,file,line,primitive_calls,calls,"
+                                  "self_us,total_us\r\n"
+                                : "function,file,line,self_samples,"
+                                  "total_samples,self_us,total_us\r\n");
     for (size_t i = 0; i < t.ranking.n && conv_out_good(job->out); i++)
         put_row(&t, t.ranking.unit[i]);
     if (t.text.failed)
@@ -81,5 +84,6 @@ const conv_target conv_csv = {
     .time = CONV_TIME_REAL,
     .times = CONV_TIMES_OF_CLOCK,
     .takes = CONV_TAKES_LEVEL,
+    .of_totals = true,
     .write = write_csv,
 };

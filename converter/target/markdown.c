@@ -83,14 +83,10 @@ lost_samples(const conv_model *model)
 }
 
 static void
-put_facts(page *p)
+put_recording(page *p)
 {
     const conv_model *m = p->model;
     const uint8_t *python = m->start.python;
-    pr_buffer_printf(&p->text, "| profile | ");
-    put_name(
-        p, conv_path_base((pr_bytes){p->job->source, strlen(p->job->source)}));
-    pr_buffer_printf(&p->text, " |\n| --- | --- |\n");
     put_meta(p, "command", "command");
     put_meta(p, "commit", "label.commit");
     put_meta(p, "branch", "label.branch");
@@ -114,6 +110,34 @@ put_facts(page *p)
     if (lost_samples(m))
         pr_buffer_printf(&p->text, "| samples lost | %" PRIu64 " |\n",
                          lost_samples(m));
+}
+
+/* A file of totals says nothing of its recording. */
+static void
+put_sums(page *p)
+{
+    const conv_totals *totals = &p->ranking.totals;
+    uint64_t n = 0;
+    bool calls = conv_model_counts_calls(p->model);
+    for (size_t i = 0; i < totals->n; i++)
+        n += calls ? totals->total[i].n : totals->self[i].n;
+    pr_buffer_printf(&p->text, "| functions | %zu |\n| %s | %" PRIu64 " |\n",
+                     p->ranking.n, calls ? "calls" : "samples", n);
+    pr_buffer_printf(&p->text, "| time in functions | %.3f s |\n",
+                     (double)p->model->weight_us / 1e6);
+}
+
+static void
+put_facts(page *p)
+{
+    pr_buffer_printf(&p->text, "| profile | ");
+    put_name(
+        p, conv_path_base((pr_bytes){p->job->source, strlen(p->job->source)}));
+    pr_buffer_printf(&p->text, " |\n| --- | --- |\n");
+    if (p->model->is_totals)
+        put_sums(p);
+    else
+        put_recording(p);
 }
 
 /* ---- tables ---- */
@@ -220,5 +244,6 @@ const conv_target conv_markdown = {
     .level = CONV_LEVEL_FUNCTION,
     .time = CONV_TIME_REAL,
     .times = CONV_TIMES_OF_CLOCK,
+    .of_totals = true,
     .write = write_markdown,
 };

@@ -149,17 +149,77 @@ put_marker(conv_marshal *marshal)
     conv_marshal_true(marshal);
 }
 
-static pr_code
-write_dict(stats *s, pr_err *err)
+/* ---- totals that came without stacks ---- */
+
+static void
+put_stated(stats *s, const conv_stated_sum *sum, bool of_caller)
+{
+    uint64_t primitive = sum->primitive_calls, calls = sum->calls;
+    put_numbers(s, of_caller ? calls : primitive, of_caller ? primitive : calls,
+                sum->self_s, sum->total_s);
+}
+
+/* Without times a caller's count stands alone, as `profile` writes it. */
+static void
+put_stated_callers(stats *s, uint32_t function)
+{
+    conv_marshal_dict(&s->marshal);
+    for (uint32_t i = s->first_edge[function]; i < s->first_edge[function + 1];
+         i++) {
+        const conv_edge_key edge = conv_totals_edge(&s->totals, s->edge[i]);
+        const conv_stated_key key = {edge.callee, edge.caller};
+        const conv_stated_sum *sum =
+            &s->model->stated.sum[pr_set_find(&s->model->stated.keys, &key)];
+        put_key(s, edge.caller);
+        if (sum->has_times) {
+            conv_marshal_tuple(&s->marshal, 4, false);
+            put_stated(s, sum, true);
+        } else {
+            conv_marshal_u64(&s->marshal, sum->calls);
+        }
+    }
+    conv_marshal_dict_end(&s->marshal);
+}
+
+/* The numbers as the file states them, which microseconds would round. */
+static size_t
+put_all_stated(stats *s)
+{
+    const conv_stated *stated = &s->model->stated;
+    size_t written = 0;
+    for (size_t i = 0; i < stated->keys.n && conv_out_good(s->job->out); i++) {
+        const conv_stated_key key = conv_stated_key_of(stated, i);
+        if (key.caller != CONV_ANY_CALLER)
+            continue;
+        put_key(s, key.function);
+        conv_marshal_tuple(&s->marshal, 5, false);
+        put_stated(s, &stated->sum[i], false);
+        put_stated_callers(s, key.function);
+        written++;
+    }
+    return written;
+}
+
+/* ---- the file ---- */
+
+static size_t
+put_all_units(stats *s)
 {
     size_t written = 0;
-    conv_marshal_dict(&s->marshal);
     for (uint32_t i = 0; i < s->totals.n && conv_out_good(s->job->out); i++) {
         if (s->totals.total[i].n == 0)
             continue;
         put_entry(s, i);
         written++;
     }
+    return written;
+}
+
+static pr_code
+write_dict(stats *s, pr_err *err)
+{
+    conv_marshal_dict(&s->marshal);
+    size_t written = s->model->is_totals ? put_all_stated(s) : put_all_units(s);
     if (s->stock)
         put_marker(&s->marshal);
     else if (written == 0)
@@ -205,5 +265,6 @@ const conv_target conv_pstats = {
     .times = CONV_TIMES_ALL,
     .styles = 1u << CONV_STYLE_STOCK,
     .takes = CONV_TAKES_LEVEL,
+    .of_totals = true,
     .write = write_pstats,
 };

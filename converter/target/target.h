@@ -65,6 +65,7 @@ typedef struct conv_target {
     uint32_t max_depth; /* its viewers fail on deeper stacks; 0: they do not */
     bool used_order;    /* it needs conv_model.used */
     bool stock_names;   /* functions by file and name alone, as CPython */
+    bool of_totals;     /* it writes models of totals, too */
     bool is_gzip;       /* always compressed, not only by a name in .gz */
     bool by_path;       /* the output is made by path: no stream */
     bool (*is_address)(const char *output); /* of its server; NULL: it writes

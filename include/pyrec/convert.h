@@ -70,6 +70,11 @@ typedef struct conv_filters {
  * for time, so conversions of it take the nominal time. */
 #define CONV_META_FILTERED "filtered"
 
+/* Metadata "totals" of a profile that has sums of functions and callers in place
+ * of stacks; and what these count, "calls" or "samples". */
+#define CONV_META_CONTENT "import.content"
+#define CONV_META_COUNTS  "import.counts"
+
 typedef struct conv_opts {
     size_t size;       /* sizeof(conv_opts) */
     const char *style; /* NULL or "stock": exactly CPython 3.15's output */

@@ -274,6 +274,20 @@ typedef struct pr_mark {
     uint32_t process;
 } pr_mark;
 
+/* The times and calls of a function, or of its calls by one caller, in a profile
+ * that has these in place of stacks (a file of cProfile: CPython 3.15
+ * Lib/pstats.py).  CPython's sampling profiler writes the samples that hold
+ * the function for its calls, and those that end in it for the primitive
+ * ones. */
+typedef struct pr_total {
+    uint32_t frame;  /* id: the function */
+    uint32_t caller; /* id: the calling function; PR_NO_FRAME: any */
+    uint64_t calls, primitive_calls; /* primitive: not by recursion */
+    double self_s, total_s;          /* seconds, without and with callees */
+    uint32_t has_times;              /* 1; 0: the times are not known */
+} pr_total;
+#define PR_NO_FRAME UINT32_MAX
+
 /* The statistics block of CPython 3.15 (TACHSTAT). */
 typedef struct pr_stats {
     double duration_s, rate_hz, error_percent, missed_percent;

@@ -56,6 +56,8 @@ extern "C" {
  *   delta    samples
  *   count    a counter's new value
  *   gc, task, mark   events, in any order
+ *   total    the sums of a function, of a profile without deltas; several of
+ *            one function and caller add up
  *   stats    totals; at most once, after all deltas */
 #define PR_SINK_MAP(X)                                              \
     X(start, (const pr_start *start), (start))                      \
@@ -74,6 +76,7 @@ extern "C" {
     X(gc, (const pr_gc_event *event), (event))                      \
     X(task, (const pr_task *task), (task))                          \
     X(mark, (const pr_mark *mark), (mark))                          \
+    X(total, (const pr_total *total), (total))                      \
     X(stats, (const pr_stats *stats), (stats))
 
 /* Those whose only parameter is a struct without pointers: operation, struct. */
@@ -83,6 +86,7 @@ extern "C" {
     X(rate, pr_rate)         \
     X(count, pr_count)       \
     X(gc, pr_gc_event)       \
+    X(total, pr_total)       \
     X(stats, pr_stats)
 
 /* The content of a parenthesised list. */

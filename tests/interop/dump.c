@@ -203,6 +203,17 @@ on_mark(pr_sink *sink, const pr_mark *mark, pr_err *err)
 }
 
 static pr_code
+on_total(pr_sink *sink, const pr_total *total, pr_err *err)
+{
+    (void)sink, (void)err;
+    printf("total %" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu64
+           " %a %a %" PRIu32,
+           total->frame, total->caller, total->calls, total->primitive_calls,
+           total->self_s, total->total_s, total->has_times);
+    return end_line();
+}
+
+static pr_code
 on_stats(pr_sink *sink, const pr_stats *stats, pr_err *err)
 {
     (void)sink, (void)err;

@@ -334,6 +334,20 @@ feed_mark(pr_sink *sink, words *w, pr_err *err)
 }
 
 static pr_code
+feed_total(pr_sink *sink, words *w, pr_err *err)
+{
+    pr_total total = {0};
+    total.frame = next_u32(w);
+    total.caller = next_u32(w);
+    total.calls = next_u64(w);
+    total.primitive_calls = next_u64(w);
+    total.self_s = next_double(w);
+    total.total_s = next_double(w);
+    total.has_times = next_u32(w);
+    return EMIT(total, &total);
+}
+
+static pr_code
 feed_stats(pr_sink *sink, words *w, pr_err *err)
 {
     pr_stats stats = {0};
