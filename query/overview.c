@@ -6,7 +6,6 @@
 #include "query/render/display.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,9 +165,7 @@ write_trust(const facts *f, FILE *out)
     double proven = number_of(f, "proven") + number_of(f, "sleeping") +
                     number_of(f, "stopped");
     double unproven = number_of(f, "unproven"), lost = number_of(f, "lost");
-    /* the recorder counted samples that damaged parts of the file have lost */
-    double all = fmin(proven + unproven, number_of(f, "samples"));
-    proven = fmin(proven, all - unproven);
+    double all = proven + unproven;
     bool known =
         fact_of(f, "proven") || fact_of(f, "unproven") || fact_of(f, "stopped");
     fprintf(out, "%-9s ", "trust");

@@ -895,6 +895,58 @@ add_counts(conv_model *model)
         }
 }
 
+static uint64_t
+less(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Take up to `lost` samples that the thread does not have out of its counts of
+ * proofs, and return how many. */
+static uint64_t
+take_proofs(conv_thread *thread, uint64_t lost)
+{
+    static const pr_count_kind kinds[] = {PR_COUNT_PROVEN, PR_COUNT_SLEEPING,
+                                          PR_COUNT_STOPPED, PR_COUNT_UNPROVEN};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    uint64_t *value = thread->counts.value, counted = 0;
+    for (size_t i = 0; i < KINDS; i++)
+        if (value[kinds[i]] != CONV_NO_COUNT)
+            counted += less(value[kinds[i]], UINT64_MAX - counted);
+    uint64_t absent = counted > thread->samples ? counted - thread->samples : 0;
+    uint64_t taken = 0, most = less(absent, lost);
+    for (size_t i = 0; i < KINDS; i++) {
+        if (value[kinds[i]] == CONV_NO_COUNT)
+            continue;
+        uint64_t part = less(value[kinds[i]], most - taken);
+        value[kinds[i]] -= part;
+        taken += part;
+    }
+    return taken;
+}
+
+/* The recorder counted the samples in damaged parts of the file by their proof.
+ * The file does not say which of the others are proven: those that certainly
+ * are remain. */
+static pr_code
+take_lost_proofs(conv_model *model, pr_err *err)
+{
+    uint64_t *lost = calloc(model->n_processes, sizeof *lost);
+    if (!lost)
+        return pr_no_memory(err);
+    for (size_t i = 0; i < model->n_processes; i++) {
+        uint64_t n = model->processes[i].counts.value[PR_COUNT_LOST_FILE];
+        lost[i] = n == CONV_NO_COUNT ? 0 : n;
+    }
+    for (size_t i = 0; i < model->n_threads; i++) {
+        conv_thread *thread = &model->threads[i];
+        uint64_t *left = &lost[thread->process];
+        *left -= *left ? take_proofs(thread, *left) : 0;
+    }
+    free(lost);
+    return PR_OK;
+}
+
 static pr_code
 model_finish(pr_sink *sink, pr_err *err)
 {
@@ -904,6 +956,8 @@ model_finish(pr_sink *sink, pr_err *err)
         rc = end_threads(model, err);
     if (rc == PR_OK)
         rc = weigh_tasks(model, err);
+    if (rc == PR_OK)
+        rc = take_lost_proofs(model, err);
     add_counts(model);
     free_input(model);
     return rc;

@@ -70,15 +70,25 @@ put_meta(page *p, const char *title, const char *key)
 }
 
 static uint64_t
+lost_of(const conv_counts *counts)
+{
+    uint64_t lost = 0;
+    for (int kind = PR_COUNT_LOST_TORN; kind <= PR_COUNT_LOST_FILE; kind++) {
+        uint64_t n = counts->value[kind];
+        lost += n == CONV_NO_COUNT ? 0 : n;
+    }
+    return lost;
+}
+
+/* Damaged parts of a file are those of a process. */
+static uint64_t
 lost_samples(const conv_model *model)
 {
     uint64_t lost = 0;
     for (size_t i = 0; i < model->n_threads; i++)
-        for (int kind = PR_COUNT_LOST_TORN; kind <= PR_COUNT_LOST_FILE;
-             kind++) {
-            uint64_t n = model->threads[i].counts.value[kind];
-            lost += n == CONV_NO_COUNT ? 0 : n;
-        }
+        lost += lost_of(&model->threads[i].counts);
+    for (size_t i = 0; i < model->n_processes; i++)
+        lost += lost_of(&model->processes[i].counts);
     return lost;
 }
 

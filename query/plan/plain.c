@@ -207,8 +207,7 @@ static const char summary_sql[] = REAL_PROCESSES
     " UNION ALL SELECT 'sleeping', sum(sleeping) FROM thread"
     " UNION ALL SELECT 'unproven', sum(unproven) FROM thread"
     " UNION ALL SELECT 'stopped', sum(stopped) FROM thread"
-    " UNION ALL SELECT 'lost', sum(n) FROM (SELECT lost AS n FROM thread UNION"
-    " ALL SELECT n FROM loss WHERE reason = 'lost_file')";
+    " UNION ALL SELECT 'lost', " Q_LOST;
 
 /* Everything that the recordings say of themselves. */
 static const char recorder_sql[] =

@@ -8,6 +8,7 @@
 #include "query/fold/listing.h"
 #include "query/fold/stored.h"
 #include "query/language/verbs.h"
+#include "query/plan/select.h"
 
 #include <base/array.h>
 #include <stdlib.h>
@@ -335,28 +336,14 @@ count_or_unknown(sqlite3_stmt *row, int column)
                : sqlite3_column_int64(row, column);
 }
 
-/* The recorder counted samples that damaged parts of the file have lost. */
-static void
-allow_for_damage(q_basis *b, int64_t lost_in_file)
-{
-    if (lost_in_file <= 0)
-        return;
-    int64_t most = b->all_samples - (b->unproven > 0 ? b->unproven : 0);
-    b->lost = (b->lost > 0 ? b->lost : 0) + lost_in_file;
-    if (b->proven > most)
-        b->proven = most > 0 ? most : 0;
-}
-
 static pr_code
 read_basis(q_database *database, const q_amount *all, q_basis *ret, pr_err *err)
 {
     static const char sql[] =
         "SELECT (SELECT sum(samples) FROM profile), CASE WHEN count(proven) +"
         " count(sleeping) + count(stopped) > 0 THEN total(proven) +"
-        " total(sleeping) + total(stopped) END, sum(unproven), sum(lost),"
-        " (SELECT sum(unobserved_us) / 1e6 FROM profile), (SELECT"
-        " coalesce(sum(n), 0) FROM loss WHERE reason = 'lost_file') FROM"
-        " thread";
+        " total(sleeping) + total(stopped) END, sum(unproven), " Q_LOST
+        ", (SELECT sum(unobserved_us) / 1e6 FROM profile) FROM thread";
     sqlite3_stmt *stmt;
     pr_code rc = q_database_prepare(database, sql, &stmt, err);
     if (rc != PR_OK)
@@ -374,7 +361,6 @@ read_basis(q_database *database, const q_amount *all, q_basis *ret, pr_err *err)
             .lost = count_or_unknown(stmt, 3),
             .unobserved_s = sqlite3_column_double(stmt, 4),
         };
-        allow_for_damage(ret, sqlite3_column_int64(stmt, 5));
     }
     sqlite3_finalize(stmt);
     return rc;

@@ -49,6 +49,12 @@ pr_code q_select_hidden(q_database *database, const q_query *query, char **ret,
  * `profile`. */
 #define Q_SHIFT "ifnull(wall_us - (SELECT min(wall_us) FROM profile), 0)"
 
+/* The samples that were due and are lost, those in damaged parts of files
+ * besides; NULL: not known. */
+#define Q_LOST                                                            \
+    "(SELECT sum(n) FROM (SELECT lost AS n FROM thread UNION ALL SELECT n" \
+    " FROM loss WHERE reason = 'lost_file'))"
+
 /* The end of the longest recording, in microseconds since its start. */
 pr_code q_select_end(q_database *database, int64_t *ret, pr_err *err);
 

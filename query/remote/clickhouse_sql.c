@@ -68,8 +68,10 @@ put_basis(pr_buffer *sql)
         " count(proven) + count(sleeping) + count(stopped) AS known,"
         " sum(ifNull(proven, 0)) + sum(ifNull(sleeping, 0)) +"
         " sum(ifNull(stopped, 0)) AS all_proven, sum(unproven) AS"
-        " all_unproven, sum(lost) AS all_lost FROM thread WHERE load IN (" LOADS
-        ")) AS b USING one");
+        " all_unproven, (SELECT sum(n) FROM (SELECT lost AS n FROM thread WHERE"
+        " load IN (" LOADS ") UNION ALL SELECT toNullable(n) AS n FROM loss"
+        " WHERE reason = 'lost_file' AND load IN (" LOADS "))) AS all_lost FROM"
+        " thread WHERE load IN (" LOADS ")) AS b USING one");
 }
 
 static void

@@ -831,15 +831,14 @@ sums_that_are_ready_are_used_and_titled(void **state)
     fixture_end(&f);
 }
 
-/* The recorder counted 30 samples; a damaged file has 10 of them. */
 static void
-samples_of_damaged_parts_are_lost_not_proven(void **state)
+samples_of_damaged_parts_are_lost(void **state)
 {
     (void)state;
     fixture f;
     fixture_begin(&f);
     fixture_write(&f, FIXTURE_ROWS
-                  "UPDATE thread SET proven = 28, unproven = 2, lost = 1"
+                  "UPDATE thread SET proven = 3, unproven = 2, lost = 1"
                   " WHERE id = 1;"
                   "INSERT INTO loss VALUES(1, 1, NULL, 'lost_file', 20)");
     q_database *d = fixture_open(&f);
@@ -947,7 +946,7 @@ main(void)
         cmocka_unit_test(waits_are_those_of_profiles_with_states),
         cmocka_unit_test(explain_shows_sql_that_runs),
         cmocka_unit_test(sums_that_are_ready_are_used_and_titled),
-        cmocka_unit_test(samples_of_damaged_parts_are_lost_not_proven),
+        cmocka_unit_test(samples_of_damaged_parts_are_lost),
         cmocka_unit_test(a_stored_tree_is_answered_unless_it_cannot_be),
         cmocka_unit_test(the_cost_follows_the_number_of_nodes),
     };

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Counts of a file with a damaged part: samples that are not there are lost,
+and no more samples are proven than there are.
+
+    pyconv_damage.py [SEED]
+"""
+
+import json
+import os
+import random
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import pyconv_outputs as outputs  # noqa: E402
+import decoder  # noqa: E402
+import harness  # noqa: E402
+import profiles  # noqa: E402
+
+SAMPLES = {10: 400, 11: 150}
+UNPROVEN, LOST = {10: 7, 11: 0}, {10: 3, 11: 2}
+PROOFS = ("proven", "sleeping", "unproven", "stopped")
+
+
+def recording(rnd):
+    maker = profiles.Maker(rnd, names=profiles.PLAIN_NAMES[:9], frames=12)
+    profile = maker.profile
+    for tid, n in SAMPLES.items():
+        maker.thread((tid, 0), n, depth=6, gap=(900, 1000, 1100))
+        profile.counts.update({
+            (tid, 0, 0): [(9, n - UNPROVEN[tid] - 20)],
+            (tid, 0, 1): [(9, 20)], (tid, 0, 2): [(9, UNPROVEN[tid])],
+            (tid, 0, 8): [(9, LOST[tid])]})
+    return profile
+
+
+def damage(path):
+    """Change a byte in the data of the third segment."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    ends = [part.end for part in decoder.Decoder(bytes(data), "<").search()]
+    data[ends[1] + 20] ^= 1
+    with open("damaged.bin", "wb") as file:
+        file.write(data)
+
+
+def counts(path):
+    done = outputs.convert(path, "sqlite", "out.db", "-f")
+    database = sqlite3.connect("out.db")
+    threads = {tid: (samples, dict(zip(PROOFS, proofs)))
+               for tid, samples, *proofs in database.execute(
+                   "SELECT tid, samples, proven, sleeping, unproven, stopped"
+                   " FROM thread")}
+    database.close()
+    return done.returncode, threads
+
+
+def facts(path):
+    """The basis of an answer, the line of trust, the row of markdown."""
+    answer = subprocess.run([outputs.PYQUERY, path, "top", "--json"],
+                            capture_output=True, text=True, check=False)
+    overview = subprocess.run([outputs.PYQUERY, path], capture_output=True,
+                              text=True, check=False)
+    outputs.convert(path, "markdown", "out.md", "-f")
+    with open("out.md", encoding="utf-8") as file:
+        lost = re.search(r"\| samples lost \| (\d+) \|", file.read())
+    return (json.loads(answer.stdout)["quality"],
+            re.search(r"^trust .*$", overview.stdout, re.MULTILINE)[0],
+            int(lost[1]))
+
+
+def check_whole(results):
+    status, threads = counts("run.bin")
+    results.check("a good file keeps its counts", status == 0 and threads == {
+        tid: (n, {"proven": n - UNPROVEN[tid] - 20, "sleeping": 20,
+                  "unproven": UNPROVEN[tid], "stopped": None})
+        for tid, n in SAMPLES.items()}, threads)
+    basis, _, lost = facts("run.bin")
+    results.check("and its losses", basis["lost"] == lost == 5, (basis, lost))
+
+
+def check_damaged(results):
+    _, kept, why = harness.decode("damaged.bin")
+    left = {key[0]: sum(len(run) for _, run in thread.runs)
+            for key, thread in kept.threads.items()}
+    absent = sum(SAMPLES.values()) - sum(left.values())
+    results.check("the damaged part has samples of both threads", all(
+        0 < left[tid] < n for tid, n in SAMPLES.items()), why)
+    status, threads = counts("damaged.bin")
+    results.check("a thread has as many proofs as samples", status == 3 and all(
+        samples == left[tid] == sum(n or 0 for n in proofs.values())
+        for tid, (samples, proofs) in threads.items()), threads)
+    results.check("samples that are unproven remain", all(
+        proofs["unproven"] == UNPROVEN[tid]
+        for tid, (_, proofs) in threads.items()), threads)
+    basis, trust, lost = facts("damaged.bin")
+    proven = sum(left.values()) - sum(UNPROVEN.values())
+    results.check("an answer counts the lost samples", (
+        basis["proven"], basis["unproven"], basis["lost"]) == (
+            proven, sum(UNPROVEN.values()), absent + 5), basis)
+    share = 100 * proven / sum(left.values())
+    results.check("the overview has the share of proven ones",
+                  f"{share:.1f} % of the samples are proven" in trust, trust)
+    results.check("markdown counts the lost samples", lost == absent + 5, lost)
+
+
+def main():
+    seed = sys.argv[1] if len(sys.argv) > 1 else random.randrange(1 << 32)
+    print(f"# seed {seed}")
+    results = harness.Results()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        status, why = harness.feed(recording(random.Random(f"{seed} counts")),
+                                   "run.bin", segment=1500)
+        results.check("writes the profile", status == 0, why)
+        damage("run.bin")
+        check_whole(results)
+        check_damaged(results)
+    results.exit()
+
+
+if __name__ == "__main__":
+    main()
