@@ -3,6 +3,7 @@
  */
 #include "query/overview.h"
 
+#include "query/database/database.h"
 #include "query/render/display.h"
 
 #include <inttypes.h>
@@ -189,6 +190,16 @@ write_trust(const facts *f, FILE *out)
                                      : 0);
 }
 
+/* A profile that came without stacks says no more of itself. */
+static void
+write_totals(const facts *f, FILE *out)
+{
+    fprintf(out, "%-9s of ", "totals");
+    write_count(f, "functions", "function", out);
+    fprintf(out, ", %s s in all; no stacks, threads or times\n\n",
+            count_of(f, "seconds"));
+}
+
 /* ---- what to ask next ---- */
 
 /* The function that the table shows first, as a name in a query; NULL: none.
@@ -215,17 +226,20 @@ write_questions(q_database *database, const facts *f, FILE *out)
 {
     char *name = first_function(database);
     fputs("\nAsk next:\n", out);
-    if (name && strchr(name, ' '))
-        fprintf(out, "  callers of \"%s\"\n", name);
-    else if (name)
-        fprintf(out, "  callers of %s\n", name);
+    const char *quote = name && strchr(name, ' ') ? "\"" : "";
+    if (name)
+        fprintf(out, "  callers of %s%s%s\n", quote, name, quote);
+    if (name && database->has_totals)
+        fprintf(out, "  callees of %s%s%s\n", quote, name, quote);
+    free(name);
+    if (database->has_totals)
+        return;
     fputs(number_of(f, "threads") > 1 ? "  threads\n" : "  tree above 5%\n",
           out);
     fputs(number_of(f, "profiles") > 1 ? "  profiles\n"
           : f->has_times               ? "  timeline\n"
                                        : "  stacks 5\n",
           out);
-    free(name);
 }
 
 /* ---- all ---- */
@@ -238,8 +252,12 @@ q_overview(q_database *database, const q_render_opts *opts, FILE *out,
     q_result *result;
     pr_code rc = read_facts(database, &f, err);
     if (rc == PR_OK) {
-        write_recorded(&f, out);
-        write_trust(&f, out);
+        if (database->has_totals) {
+            write_totals(&f, out);
+        } else {
+            write_recorded(&f, out);
+            write_trust(&f, out);
+        }
         rc = q_run(database, "top 5", &result, err);
     }
     if (rc == PR_OK) {

@@ -79,7 +79,7 @@ typedef struct conv_thread {
     uint64_t first_us, end_us; /* end: of its last sample's time */
     conv_counts counts;        /* proofs: of samples that are not in damaged
                                 * parts of the file, or at least so many */
-    uint8_t *log; /* runs, see model.c */
+    uint8_t *log;              /* runs, see model.c */
     size_t n_log, cap_log;
 } conv_thread;
 

@@ -20,6 +20,19 @@ mix(uint64_t hash, const void *bytes, size_t len)
     return pr_hash_seeded(len ? bytes : "", len, hash);
 }
 
+static uint64_t
+mix_stated(uint64_t hash, const conv_stated *stated)
+{
+    for (size_t i = 0; i < stated->keys.n; i++) {
+        const conv_stated_sum *sum = &stated->sum[i];
+        const double times[] = {sum->self_s, sum->total_s};
+        const uint64_t counts[] = {sum->calls, sum->primitive_calls};
+        hash = mix(hash, times, sizeof times);
+        hash = mix(hash, counts, sizeof counts);
+    }
+    return mix(hash, stated->keys.item, stated->keys.n * stated->keys.size);
+}
+
 uint64_t
 conv_entry_hash(const conv_model *model)
 {
@@ -39,7 +52,7 @@ conv_entry_hash(const conv_model *model)
         hash = mix(hash, key, sizeof key);
         hash = mix(hash, thread->log, thread->n_log);
     }
-    return hash;
+    return model->is_totals ? mix_stated(hash, &model->stated) : hash;
 }
 
 /* ---- what the recording says of itself ---- */
@@ -199,6 +212,21 @@ bind_origin(conv_entry *e, conv_row *row)
                     model->opts.time == CONV_TIME_NOMINAL ? "nominal" : "real");
 }
 
+/* Samples of a profile of totals end each in one function; calls are not
+ * samples. */
+static uint64_t
+samples_of(const conv_model *model)
+{
+    const conv_stated *stated = &model->stated;
+    uint64_t n = 0;
+    if (!model->is_totals || conv_model_counts_calls(model))
+        return model->samples;
+    for (size_t i = 0; i < stated->keys.n; i++)
+        if (conv_stated_key_of(stated, i).caller == CONV_ANY_CALLER)
+            n += stated->sum[i].primitive_calls;
+    return n;
+}
+
 static void
 bind_amounts(conv_entry *e, conv_row *row)
 {
@@ -207,7 +235,7 @@ bind_amounts(conv_entry *e, conv_row *row)
     bind_known(row, model->start.start_us);
     conv_row_unsigned(row, model->start.interval_us);
     conv_row_unsigned(row, duration_us(model));
-    conv_row_unsigned(row, model->samples);
+    conv_row_unsigned(row, samples_of(model));
     conv_row_unsigned(row, model->weight_us);
     conv_row_unsigned(row, model->unobserved_us);
     bind_stats(row, &model->stats);

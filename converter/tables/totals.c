@@ -235,6 +235,28 @@ add_up(totals *t, const selves *s, pr_err *err)
     return PR_OK;
 }
 
+/* What a file without stacks states: calls, and primitive ones of its own. */
+static pr_code
+take_stated(totals *t, pr_err *err)
+{
+    const conv_stated *stated = &t->e->model->stated;
+    for (size_t i = 0; i < stated->keys.n; i++) {
+        const conv_stated_key key = conv_stated_key_of(stated, i);
+        const conv_stated_sum *sum = &stated->sum[i];
+        const conv_sums sums = {
+            .self = {sum->primitive_calls, conv_stated_us(sum->self_s), 0, 0},
+            .total = {sum->calls, conv_stated_us(sum->total_s), 0, 0}};
+        uint32_t edge;
+        if (key.caller == CONV_ANY_CALLER)
+            t->function[key.function] = sums;
+        else if (find_edge(t, key.function, key.caller, &edge, err))
+            t->edge[edge] = sums;
+        else
+            return pr_no_memory(err);
+    }
+    return PR_OK;
+}
+
 /* Rows in the order of their primary key: the tables grow at their ends. */
 typedef struct order {
     uint32_t a, b; /* the key: ids of rows */
@@ -343,6 +365,8 @@ conv_entry_add_up(const conv_entry *e, conv_entry_totals **ret, pr_err *err)
         rc = choose_tree(t, &t->selves, err);
     if (rc == PR_OK)
         rc = add_up(t, &t->selves, err);
+    if (rc == PR_OK)
+        rc = take_stated(t, err);
     if (rc == PR_OK)
         *ret = t;
     else

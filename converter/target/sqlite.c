@@ -103,6 +103,7 @@ const conv_target conv_sqlite = {
     .time = CONV_TIME_REAL,
     .times = CONV_TIMES_OF_CLOCK,
     .takes = CONV_TAKES_ADD,
+    .of_totals = true,
     .by_path = true,
     .write = write_sqlite,
     .begin = begin_sqlite,

@@ -426,7 +426,9 @@ static pr_code
 read_side(gatherer *g, const char *not_in, pr_err *err)
 {
     q_database_begin(g->database);
-    pr_code rc = read_runs(g, not_in, err);
+    pr_code rc = q_totals_refuse(g->database, "a comparison", err);
+    if (rc == PR_OK)
+        rc = read_runs(g, not_in, err);
     if (rc == PR_OK)
         rc = grow_whole(g, g->n_runs, err);
     if (rc == PR_OK)

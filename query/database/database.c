@@ -414,14 +414,40 @@ add_functions(sqlite3 *sqlite)
 static pr_code
 learn(q_database *database, pr_err *err)
 {
-    int64_t knows = 0;
+    const struct {
+        const char *sql;
+        bool *fact;
+    } facts[] = {
+        {"SELECT ifnull(max(knows_ran), 0) FROM profile", &database->knows_ran},
+        {"SELECT EXISTS (SELECT 1 FROM meta WHERE key = '" CONV_META_CONTENT
+         "' AND value = 'totals')",
+         &database->has_totals},
+        {"SELECT EXISTS (SELECT 1 FROM meta WHERE key = '" CONV_META_COUNTS
+         "' AND value = 'calls')",
+         &database->counts_calls}};
     int rc = add_functions(database->sqlite);
     if (rc != SQLITE_OK)
         return q_database_fail(database, rc, "the database", err);
-    pr_code code = q_database_integer(
-        database, "SELECT ifnull(max(knows_ran), 0) FROM profile", &knows, err);
-    database->knows_ran = knows != 0;
+    pr_code code = PR_OK;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts && code == PR_OK; i++) {
+        int64_t is = 0;
+        code = q_database_integer(database, facts[i].sql, &is, err);
+        *facts[i].fact = is != 0;
+    }
     return code;
+}
+
+pr_code
+q_totals_refuse(const q_database *database, const char *what, pr_err *err)
+{
+    if (!database->has_totals)
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE,
+            "%s needs stacks, and a profile of pstats has totals of functions",
+            what);
+    pr_err_hint(err, "'top', 'callers of NAME' and 'callees of NAME' have"
+                     " answers");
+    return PR_USAGE;
 }
 
 static pr_code

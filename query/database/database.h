@@ -24,6 +24,8 @@ struct q_database {
     unsigned n_answers; /* temp tables made, for their names */
     bool guarded;       /* D4 holds now */
     bool knows_ran;     /* some profile says whether threads ran */
+    bool has_totals;    /* some profile has totals and no stacks */
+    bool counts_calls;  /* ... of calls, which are not samples */
     bool shows_all;     /* q_show_all() */
     volatile bool interrupted;
 };
@@ -49,6 +51,10 @@ pr_code q_database_step(q_database *database, sqlite3_stmt *stmt, pr_err *err);
 /* The one integer our own SQL asks for; NULL counts as 0. */
 pr_code q_database_integer(q_database *database, const char *sql, int64_t *ret,
                            pr_err *err);
+
+/* PR_USAGE if a profile has totals in place of stacks, which `what` needs. */
+pr_code q_totals_refuse(const q_database *database, const char *what,
+                        pr_err *err);
 
 /* SQL of the user's: one statement, reading only. */
 pr_code q_database_prepare_guarded(q_database *database, const char *sql,

@@ -15,6 +15,11 @@
     "self_n AS self_samples, " PERCENT("self_n",                 \
                                        "part_n") " AS self_pct," \
                                                  " self_us / 1e6 AS self_s"
+/* Calls are not samples: shares are those of the time. */
+#define SELF_OF_CALLS                                           \
+    "NULL AS self_samples, " PERCENT("self_us",                 \
+                                     "part_us") " AS self_pct," \
+                                                " self_us / 1e6 AS self_s"
 #define SELF_RAN                    \
     PERCENT("self_ran_n", "part_n") \
     " AS self_ran_pct,"             \
@@ -22,11 +27,27 @@
 #define TOTAL                             \
     "total_n AS total_samples, " PERCENT( \
         "total_n", "part_n") " AS total_pct, total_us / 1e6 AS total_s"
+#define TOTAL_OF_CALLS                                                     \
+    "NULL AS total_samples, " PERCENT(                                     \
+        "total_us", "part_us") " AS total_pct, total_us / 1e6 AS total_s," \
+                               " total_n AS calls"
 #define TOTAL_RAN                    \
     PERCENT("total_ran_n", "part_n") \
     " AS total_ran_pct,"             \
     " total_ran_us / 1e6 AS total_ran_s"
 #define UNKNOWN_RAN(side) "NULL AS " side "_ran_pct, NULL AS " side "_ran_s"
+
+static const char *
+self_of(const q_database *database)
+{
+    return database->counts_calls ? SELF_OF_CALLS : SELF;
+}
+
+static const char *
+total_of(const q_database *database)
+{
+    return database->counts_calls ? TOTAL_OF_CALLS : TOTAL;
+}
 
 static const char *
 self_ran(const q_database *database)
@@ -125,20 +146,23 @@ static const char *
 order_of(const q_database *database, const q_query *query)
 {
     q_order order = query->order;
-    if (order == Q_BY_DEFAULT || (order == Q_BY_RAN && !database->knows_ran))
-        order = database->knows_ran ? Q_BY_RAN : Q_BY_SELF;
+    bool knows_ran = database->knows_ran && !database->counts_calls;
+    if (order == Q_BY_DEFAULT || (order == Q_BY_RAN && !knows_ran))
+        order = knows_ran ? Q_BY_RAN : Q_BY_SELF;
     switch (order) {
     case Q_BY_RAN:
         return "self_ran_n DESC, self_n DESC, total_n DESC, ";
     case Q_BY_TOTAL:
-        return "total_n DESC, self_n DESC, ";
+        return database->counts_calls ? "total_us DESC, self_us DESC, "
+                                      : "total_n DESC, self_n DESC, ";
     case Q_BY_NAME:
         return "";
     case Q_BY_SELF:
     case Q_BY_DEFAULT:
         break;
     }
-    return "self_n DESC, total_n DESC, ";
+    return database->counts_calls ? "self_us DESC, total_us DESC, "
+                                  : "self_n DESC, total_n DESC, ";
 }
 
 static pr_code
@@ -215,8 +239,9 @@ q_answer_units(q_database *database, const q_query *query, const char *table,
     sqlite3_str_appendall(sql, "SELECT ");
     begin_rows(query, amounts, u->name, sql);
     add_part_columns(query, sql);
-    sqlite3_str_appendf(sql, SELF ", %s, " TOTAL ", %s%s FROM ",
-                        self_ran(database), total_ran(database), u->columns);
+    sqlite3_str_appendf(sql, "%s, %s, %s, %s%s FROM ", self_of(database),
+                        self_ran(database), total_of(database),
+                        total_ran(database), u->columns);
     sqlite3_str_appendf(sql, "%s AS t%s", table, u->joins);
     add_part_joins(query, sql);
     sqlite3_str_appendf(sql, " WHERE total_n > 0 AND %s", u->condition);
@@ -244,9 +269,11 @@ q_answer_edges(q_database *database, const q_query *query, const char *table,
     add_part_columns(query, sql);
     sqlite3_str_appendf(
         sql,
-        TOTAL ", %s, " SELF ", ifnull(caller.qualname, '(root)') AS caller,"
-              " function.qualname AS callee, file.path AS file FROM ",
-        has_ran ? total_ran(database) : UNKNOWN_RAN("total"));
+        "%s, %s, %s, ifnull(caller.qualname, '(root)') AS caller,"
+        " function.qualname AS callee, file.path AS file FROM ",
+        total_of(database),
+        has_ran ? total_ran(database) : UNKNOWN_RAN("total"),
+        self_of(database));
     sqlite3_str_appendf(sql,
                         "%s AS t JOIN function ON function.id = b"
                         " LEFT JOIN function AS caller ON caller.id = a"

@@ -127,7 +127,8 @@ make_all(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
 static const char sums_of_all[] =
     "(SELECT 0 AS split, function_id AS a, -1 AS b, self_n, self_us,"
     " self_ran_n, self_ran_us, total_n, total_us, total_ran_n, total_ran_us,"
-    " (SELECT sum(samples) FROM profile) AS part_n FROM function_sum)";
+    " (SELECT sum(samples) FROM profile) AS part_n,"
+    " (SELECT sum(weight_us) FROM profile) AS part_us FROM function_sum)";
 
 static pr_code
 ready_profiles(q_database *database, const q_query *query, char **ret,
@@ -195,13 +196,15 @@ ready_edges(q_database *database, const q_query *query, char **ret, pr_err *err)
             "(SELECT 0 AS split, nullif(caller_id, 0) AS a, callee_id AS b,"
             " sum(self_n) AS self_n, sum(self_us) AS self_us,"
             " sum(total_n) AS total_n, sum(total_us) AS total_us,"
-            " (SELECT sum(samples) FROM profile WHERE %s) AS part_n"
+            " (SELECT sum(samples) FROM profile WHERE %s) AS part_n,"
+            " (SELECT sum(weight_us) FROM profile WHERE %s) AS part_us"
             " FROM profile CROSS JOIN edge_total ON profile_id = profile.id"
             " AND %s IN (SELECT function.id FROM function JOIN file"
             " ON file.id = file_id WHERE %s) WHERE %s"
             " GROUP BY caller_id, callee_id)",
-            profiles, query->verb == Q_CALLERS ? "callee_id" : "caller_id",
-            functions, profiles);
+            profiles, profiles,
+            query->verb == Q_CALLERS ? "callee_id" : "caller_id", functions,
+            profiles);
         rc = made ? PR_OK : pr_no_memory(err);
     }
     sqlite3_free(profiles);

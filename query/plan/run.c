@@ -392,8 +392,8 @@ answer(q_database *database, const char *text, q_plan *plan,
     rc = q_result_new(database, stmt, table, false, &result, err);
     if (rc != PR_OK)
         return rc;
-    rc = plan->is_about_samples ? read_basis(database, all, &basis, err)
-                                : PR_END;
+    bool has_basis = plan->is_about_samples && !database->counts_calls;
+    rc = has_basis ? read_basis(database, all, &basis, err) : PR_END;
     if (rc == PR_OK)
         q_result_set_basis(result, &basis);
     rc = rc == PR_END ? PR_OK : rc;
@@ -458,6 +458,20 @@ explain(q_database *database, const char *text, const q_plan *plan,
     return PR_OK;
 }
 
+/* ---- totals without stacks ---- */
+
+/* Are the totals of functions and of callers enough? */
+static bool
+is_of_totals(const q_query *query)
+{
+    q_verb verb = query->verb;
+    if (verb == Q_TOP)
+        return query->unit == Q_FUNCTION && q_select_is_whole(query);
+    if (verb == Q_CALLERS || verb == Q_CALLEES)
+        return query->split == Q_WHOLE && q_select_is_whole(query);
+    return verb == Q_SUMMARY || verb == Q_PROFILES || verb == Q_HELP;
+}
+
 /* ---- interface ---- */
 
 static pr_code
@@ -481,6 +495,13 @@ q_run(q_database *database, const char *query, q_result **ret, pr_err *err)
     pr_code rc = q_parse(query, &parsed, err);
     if (rc != PR_OK)
         return rc;
+    rc = is_of_totals(&parsed)
+             ? PR_OK
+             : q_totals_refuse(database, "this question", err);
+    if (rc != PR_OK) {
+        q_query_release(&parsed);
+        return rc;
+    }
     q_database_begin(database);
     q_plan plan;
     if (database->remote && parsed.verb != Q_HELP) {
@@ -525,6 +546,8 @@ q_run_stacks(q_database *database, const char *query, q_stack_fn take,
     q_samples samples = {0};
     q_groups groups = {0};
     pr_code rc = q_remote_refuse(database, "stacks", err);
+    if (rc == PR_OK)
+        rc = q_totals_refuse(database, "a graph", err);
     if (rc == PR_OK)
         rc = q_parse(query, &parsed, err);
     if (rc != PR_OK)

@@ -51,7 +51,7 @@ pr_code q_select_hidden(q_database *database, const q_query *query, char **ret,
 
 /* The samples that were due and are lost, those in damaged parts of files
  * besides; NULL: not known. */
-#define Q_LOST                                                            \
+#define Q_LOST                                                             \
     "(SELECT sum(n) FROM (SELECT lost AS n FROM thread UNION ALL SELECT n" \
     " FROM loss WHERE reason = 'lost_file'))"
 

@@ -74,6 +74,7 @@ static const struct shown {
     {"last_s", "to s", Q_ROLE_SECONDS, true, 6},
     {"seconds", "seconds", Q_ROLE_SECONDS, false, 1},
     {"samples", "samples", Q_ROLE_COUNT, false, 5},
+    {"calls", "calls", Q_ROLE_COUNT, true, 4},
     {"generation", "generation", Q_ROLE_COUNT, false, 3},
     {"collected", "collected", Q_ROLE_COUNT, false, 5},
     {"uncollectable", "uncollectable", Q_ROLE_COUNT, false, 8},

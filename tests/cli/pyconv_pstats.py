@@ -15,6 +15,7 @@ import os
 import pstats
 import random
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -39,7 +40,7 @@ profile.disable()
 profile.dump_stats(sys.argv[1])
 """
 MARKER = ("__sampled__",)
-TARGETS = {"pstats", "csv", "markdown"}
+TARGETS = {"pstats", "csv", "markdown", "sqlite"}
 ELSEWHERE = {"parquet", "clickhouse"}  # their libraries or servers come first
 
 
@@ -98,6 +99,81 @@ def check_numbers(results, title, path):
         else ["primitive_calls", "calls"]), columns)
 
 
+# ---- the database ----
+
+FUNCTION = "(SELECT path FROM file WHERE id = %s.file_id), %s.qualname," \
+    " ifnull(%s.first_line, 0)"
+SUMS = "SELECT %s, self_n, total_n, self_us, total_us FROM function_total" \
+    " JOIN function AS f ON f.id = function_id" % (FUNCTION % (("f",) * 3))
+EDGES = "SELECT %s, %s, total_n, self_n, self_us, total_us FROM edge_total" \
+    " JOIN function AS f ON f.id = callee_id JOIN function AS g" \
+    " ON g.id = caller_id" % (FUNCTION % (("f",) * 3), FUNCTION % (("g",) * 3))
+
+
+def caller_of(value):
+    """Without times a caller is a count alone."""
+    nc, cc, tt, ct = value if isinstance(value, tuple) else (value, value, 0, 0)
+    return nc, cc, micro(tt), micro(ct)
+
+
+def check_database(results, title, path):
+    stats = load(path)
+    sampled = stats.pop(MARKER, False)
+    done = run(path, "--to", "sqlite", "-fqo", "sums.db")
+    database = sqlite3.connect("sums.db")
+    sums, edges = (database.execute(sql).fetchall() for sql in (SUMS, EDGES))
+    samples, weight = database.execute(
+        "SELECT samples, weight_us FROM profile").fetchone()
+    database.close()
+    results.check(f"{title}: the database has its functions", sorted(sums) ==
+                  sorted((file, name, line, cc, nc, micro(tt), micro(ct))
+                         for (file, line, name), (cc, nc, tt, ct, _)
+                         in stats.items()), done.stderr)
+    results.check(f"{title}: and its callers", sorted(edges) == sorted(
+        (file, name, line, caller[0], caller[2], caller[1], *caller_of(value))
+        for (file, line, name), (*_, callers) in stats.items()
+        for caller, value in callers.items()), done.stderr)
+    results.check(f"{title}: and their sums", (samples, weight) == (
+        sum(v[0] for v in stats.values()) if sampled else 0,
+        sum(micro(v[2]) for v in stats.values())), (samples, weight))
+
+
+def ask(path, question):
+    return subprocess.run([outputs.PYQUERY, path, question, "--csv"],
+                          capture_output=True, text=True, check=False)
+
+
+def check_questions(results, path):
+    stats = load(path)
+    done = ask(path, "top 100 by total")
+    answer = list(csv.DictReader(done.stdout.splitlines()))
+    order = [micro(value[3]) for value in stats.values()]
+    results.check("top is by time, with the calls", [
+        round(float(row["total_s"]) * 1e6) for row in answer] == sorted(
+            order, reverse=True) and sum(int(row["calls"]) for row in answer)
+        == sum(value[1] for value in stats.values()), done.stderr)
+    done = ask(path, "callers of fib")
+    answer = list(csv.DictReader(done.stdout.splitlines()))
+    callers, = (value[4] for key, value in stats.items() if key[2] == "fib")
+    results.check("callers have their calls", {
+        (row["caller"], int(row["calls"])) for row in answer} == {
+            (key[2], value[0]) for key, value in callers.items()}, done.stderr)
+    done = subprocess.run([outputs.PYQUERY, path], capture_output=True,
+                          text=True, check=False)
+    results.check("the overview names the totals", done.returncode == 0 and
+                  "no stacks" in done.stdout, done.stdout + done.stderr)
+    for question in ("tree", "lines", "stacks", "timeline", "threads",
+                     "top where gil", "top per thread", "paths to fib",
+                     "diff program.bin"):
+        done = ask(path, question)
+        results.check(f"'{question}' is refused", done.returncode == 2 and
+                      "needs stacks" in done.stderr and not done.stdout,
+                      done.stdout + done.stderr)
+    done = ask("program.bin", "diff " + path)
+    results.check("a comparison with totals is refused", done.returncode == 2
+                  and "needs stacks" in done.stderr, done.stderr)
+
+
 def check_recorded(results):
     with open("program.py", "w", encoding="utf-8") as file:
         file.write(PROGRAM)
@@ -106,6 +182,7 @@ def check_recorded(results):
         subprocess.run([python, "program.py", path], check=True,
                        env=dict(os.environ, LC_ALL="C"))
         check_numbers(results, f"cProfile of {name}", path)
+        check_database(results, f"cProfile of {name}", path)
 
 
 def check_sampled(results):
@@ -117,6 +194,7 @@ def check_sampled(results):
                    check=True, capture_output=True,
                    env=dict(os.environ, LC_ALL="C"))
     check_numbers(results, "CPython's sampling profiler", "sampled.pstats")
+    check_database(results, "CPython's sampling profiler", "sampled.pstats")
 
 
 def check_own(results):
@@ -125,6 +203,7 @@ def check_own(results):
         title = "own " + (" ".join(options) or "style")
         run("program.bin", "--to", "pstats", "-fqo", "own.pstats", *options)
         check_numbers(results, title, "own.pstats")
+        check_database(results, title, "own.pstats")
     whole = {key: value[2:] for key, value in rows("program.bin")[1].items()}
     run("program.bin", "--to", "pstats", "-fqo", "own.pstats")
     times = {key: value[2:] for key, value in rows("own.pstats")[1].items()}
@@ -265,6 +344,7 @@ def main():
         check_wrong(results, rnd)
         check_several(results)
         check_refusals(results, "this-Python.prof")
+        check_questions(results, "this-Python.prof")
     results.exit()
 
 
