@@ -1,5 +1,6 @@
-"""A thousand profiles of 10,000 samples in PostgreSQL and in Parquet: answers
-equal the local ones, and the time and the bytes that a profile takes.
+"""A thousand profiles of 10,000 samples in ClickHouse, in PostgreSQL and in
+Parquet: answers equal the local ones, and the time and the bytes that a profile
+takes.
 
 PYREC_TEST_PROFILES (1000) and PYREC_TEST_SAMPLES (10000) are the size; the
 arguments name the engines, by default all.
@@ -13,6 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "peers"))
+import clickhouse
 import duckdb_reader
 import fleet_answers
 from fleet_answers import PYCONV, check
@@ -49,6 +51,13 @@ class Costs:
                size // PROFILES), flush=True)
 
 
+def cpu_seconds(process):
+    """Of a process, and of its children that have ended."""
+    with open("/proc/%d/stat" % process.pid, encoding="ascii") as file:
+        ticks = file.read().rpartition(")")[2].split()[11:15]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
 def folder_size(path):
     return sum(os.path.getsize(os.path.join(top, name))
                for top, _, names in os.walk(path) for name in names)
@@ -62,6 +71,28 @@ def timed(rows):
         print("# %.2f s: %s ..." % (time.monotonic() - begin, sql[:60]))
         return found
     return run
+
+
+def in_clickhouse(_, local):
+    why = clickhouse.unpack()
+    if why:
+        print("ok ClickHouse # SKIP " + why)
+        return
+    server = clickhouse.Server("clickhouse", [clickhouse.free_port()], 0)
+    try:
+        server.ask("CREATE DATABASE fleet")
+        address = server.address("fleet")
+        with Costs() as costs:
+            done = subprocess.run([PYCONV, "-q", "fleet", "-o", address],
+                                  check=False)
+        check("a folder is handed over", done.returncode == 0)
+        cpu = cpu_seconds(server.process)
+        size = server.ask("SELECT sum(bytes_on_disk) FROM system.parts WHERE"
+                          " active AND database = 'fleet'")
+        costs.report("clickhouse", int(size[0][0]), cpu)
+        fleet_answers.asked(address, *local, QUESTIONS)
+    finally:
+        server.kill()
 
 
 def in_postgres(files, local):
@@ -78,7 +109,7 @@ def in_postgres(files, local):
                   done.returncode == 0 and not done.stderr, done.stderr)
         server.sql("VACUUM ANALYZE", "fleet")
         size = server.rows("SELECT pg_database_size('fleet') AS n", "fleet")
-        costs.report("postgres", int(size[0]["n"]), server.cpu())
+        costs.report("postgres", int(size[0]["n"]), cpu_seconds(server.process))
         rows = timed(lambda sql: server.rows(sql, "fleet"))
         fleet_answers.answers(rows, files, local)
         fleet_answers.inner_answers(rows, local)
@@ -103,7 +134,8 @@ def in_parquet(files, local):
     fleet_answers.inner_answers(rows, local)
 
 
-ENGINES = {"postgres": in_postgres, "parquet": in_parquet}
+ENGINES = {"clickhouse": in_clickhouse, "postgres": in_postgres,
+           "parquet": in_parquet}
 
 
 def main():

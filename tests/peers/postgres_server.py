@@ -70,12 +70,6 @@ class Server:
         assert done.returncode == 0, done.stderr
         return list(csv.DictReader(done.stdout.splitlines()))
 
-    def cpu(self):
-        """Seconds of the server and of its processes that have ended."""
-        with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as file:
-            ticks = file.read().rpartition(")")[2].split()[11:15]
-        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-
     def end(self):
         self.process.send_signal(signal.SIGINT)
         self.process.wait(120)
