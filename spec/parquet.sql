@@ -1,4 +1,4 @@
--- The tables of pyconv --to parquet, version 1 (spec/fleet.md 6), as views of
+-- The tables of pyconv --to parquet, version 2 (spec/fleet.md 6), as views of
 -- DuckDB, under the names that they have in PostgreSQL.  In the folder:
 --     duckdb -init parquet.sql
 CREATE SCHEMA IF NOT EXISTS pyrec;

@@ -32,22 +32,31 @@ const conv_export_table conv_export_tables[CONV_EXPORT_TABLES] = {
      "SELECT p.hash, key, value" OF_PROFILE "meta", "value"},
     {"process",
      "profile bigint, process integer, pid bigint, parent_pid bigint,"
-     " command text, python text, t0_us bigint, t1_us bigint",
+     " command text, python text, t0_us bigint, t1_us bigint,"
+     " cgroup_periods bigint, cgroup_throttled bigint, throttled_us bigint",
      "profile, process",
      "SELECT p.hash, o.id, o.pid, o.parent_pid, o.command, o.python, o.t0_us,"
-     " o.t1_us" OF_PROFILE "process AS o",
-     "pid, parent_pid, command, python, t0_us, t1_us"},
+     " o.t1_us, o.cgroup_periods, o.cgroup_throttled, o.throttled_us" OF_PROFILE
+     "process AS o",
+     "pid, parent_pid, command, python, t0_us, t1_us, cgroup_periods,"
+     " cgroup_throttled, throttled_us"},
     {"thread",
      "profile bigint, thread integer, process integer, tid bigint,"
      " interp bigint, name text, is_main smallint, t0_us bigint,"
      " t1_us bigint, samples bigint, weight_us bigint, unobserved_us bigint,"
      " proven bigint, sleeping bigint, unproven bigint, stopped bigint,"
-     " lost bigint",
+     " lost bigint, left_out bigint, cpu_us bigint, cpu_wait_us bigint,"
+     " gil_wait_us bigint, switches_voluntary bigint,"
+     " switches_involuntary bigint",
      "profile, thread",
      "SELECT p.hash, o.id, o.process_id, o.tid, o.interp, o.name, o.is_main,"
      " o.t0_us, o.t1_us, o.samples, o.weight_us, o.unobserved_us, o.proven,"
-     " o.sleeping, o.unproven, o.stopped, o.lost" OF_PROFILE "thread AS o",
-     "name, t0_us, t1_us, proven, sleeping, unproven, stopped, lost"},
+     " o.sleeping, o.unproven, o.stopped, o.lost, o.left_out, o.cpu_us,"
+     " o.cpu_wait_us, o.gil_wait_us, o.switches_voluntary,"
+     " o.switches_involuntary" OF_PROFILE "thread AS o",
+     "name, t0_us, t1_us, proven, sleeping, unproven, stopped, lost, left_out,"
+     " cpu_us, cpu_wait_us, gil_wait_us, switches_voluntary,"
+     " switches_involuntary"},
     {"file", "file bigint, path text, base text, module text, class text",
      "file", "SELECT hash, path, base, module, class FROM file", "module"},
     {"function",

@@ -17,7 +17,7 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 /* The version of these tables.  Another one has other columns or meanings. */
-enum { CONV_EXPORT_VERSION = 1, CONV_EXPORT_TABLES = 14 };
+enum { CONV_EXPORT_VERSION = 2, CONV_EXPORT_TABLES = 14 };
 
 typedef struct conv_export_table {
     const char *name;

@@ -49,6 +49,11 @@ typedef struct sender {
     pr_err err;
 } sender;
 
+/* A node of the profile that is being added. */
+typedef struct frame {
+    int64_t parent, function; /* the parent's number, or 0; an identity */
+} frame;
+
 typedef struct hand_over {
     pr_clickhouse *server;
     uint64_t load;     /* of the next profile */
@@ -63,7 +68,9 @@ typedef struct hand_over {
     size_t columns[CONV_EXPORT_TABLES];
     pr_buffer rows[CONV_EXPORT_TABLES];
     sender sender;
-    int64_t *path; /* functions of the stack of the latest node */
+    frame *frame; /* [n_frames] of the profile: node i is frame[i - 1] */
+    size_t n_frames, cap_frames;
+    int64_t *path; /* scratch of a stack, innermost first */
     size_t cap_path;
 } hand_over;
 
@@ -87,10 +94,11 @@ is_of_profile(size_t table)
     return strncmp(conv_export_tables[table].columns, "profile ", 8) == 0;
 }
 
+/* Its rows have the stacks as well. */
 static bool
-is_of_nodes(size_t table)
+has_stacks(size_t table)
 {
-    return strcmp(conv_export_tables[table].name, "node") == 0;
+    return strcmp(conv_export_tables[table].name, "node_self") == 0;
 }
 
 /* Rows of one load lie together, in the order of their key. */
@@ -120,7 +128,7 @@ put_table(const hand_over *h, size_t table, pr_buffer *sql)
     }
     if (table == PROFILE)
         pr_buffer_puts(sql, ", t0_us Int64, t1_us Int64");
-    if (is_of_nodes(table))
+    if (has_stacks(table))
         pr_buffer_puts(sql, ", stack Array(Int64)");
     pr_buffer_puts(sql, ") ENGINE = ");
     put_order(t, is_of_profile(table), sql);
@@ -241,19 +249,37 @@ function_hash(const hand_over *h, int64_t id)
     return id ? (int64_t)hash[id - 1] : 0;
 }
 
-/* The functions of the node's stack from the outermost in: rows come in
- * pre-order, so that those above it are the path of the one before. */
+/* Columns of the rows of nodes, and of node_self (schema.h). */
+enum { NODE = 0, PARENT = 1, FUNCTION = 5, SELF_NODE = 1 };
+
+/* Nodes come in the order of their numbers, from 1, before all that names
+ * them. */
 static pr_code
-put_stack(hand_over *h, size_t table, const int64_t *row, pr_err *err)
+keep_node(hand_over *h, const int64_t *row, pr_err *err)
 {
-    enum { DEPTH = 3, FUNCTION = 5 };
-    size_t depth = (size_t)row[DEPTH];
-    if (!pr_grow(&h->path, &h->cap_path, depth, sizeof *h->path))
+    if (row[NODE] == 1)
+        h->n_frames = 0;
+    if (!pr_grow(&h->frame, &h->cap_frames, h->n_frames + 1, sizeof *h->frame))
         return pr_no_memory(err);
-    h->path[depth - 1] = function_hash(h, row[FUNCTION]);
+    h->frame[h->n_frames++] =
+        (frame){row[PARENT] == CONV_NULL ? 0 : row[PARENT],
+                function_hash(h, row[FUNCTION])};
+    return PR_OK;
+}
+
+/* The functions of the node's stack from the outermost in. */
+static pr_code
+put_stack(hand_over *h, size_t table, int64_t node, pr_err *err)
+{
+    size_t depth = 0;
+    for (; node > 0; node = h->frame[node - 1].parent) {
+        if (!pr_grow(&h->path, &h->cap_path, depth + 1, sizeof *h->path))
+            return pr_no_memory(err);
+        h->path[depth++] = h->frame[node - 1].function;
+    }
     conv_row_put_length(&h->rows[table], depth);
-    for (size_t i = 0; i < depth; i++)
-        conv_row_put_number(&h->rows[table], (uint64_t)h->path[i], 8);
+    while (depth)
+        conv_row_put_number(&h->rows[table], (uint64_t)h->path[--depth], 8);
     return PR_OK;
 }
 
@@ -327,9 +353,10 @@ read_profile(hand_over *h, pr_err *err)
 }
 
 static pr_code
-put_large_row(hand_over *h, const struct large *l, size_t table,
-              const int64_t *row, pr_err *err)
+put_large_row(hand_over *h, conv_large which, size_t table, const int64_t *row,
+              pr_err *err)
 {
+    const struct large *l = &large_tables[which];
     pr_buffer *rows = &h->rows[table];
     conv_row_put_number(rows, (uint64_t)h->profile, 8);
     conv_row_put_number(rows, h->load, 8);
@@ -339,7 +366,10 @@ put_large_row(hand_over *h, const struct large *l, size_t table,
         conv_row_put_column(rows, &h->column[table][i + 1],
                             function ? function_hash(h, value) : value);
     }
-    return is_of_nodes(table) ? put_stack(h, table, row, err) : PR_OK;
+    if (which == CONV_NODE)
+        return keep_node(h, row, err);
+    return which == CONV_NODE_SELF ? put_stack(h, table, row[SELF_NODE], err)
+                                   : PR_OK;
 }
 
 /* conv_tables_taker: rows that SQLite never sees. */
@@ -348,12 +378,11 @@ take_large(void *context, conv_large which, conv_rows_next next, void *rows,
            pr_err *err)
 {
     hand_over *h = context;
-    const struct large *l = &large_tables[which];
-    size_t table = place_of(l->name);
+    size_t table = place_of(large_tables[which].name);
     int64_t row[CONV_ROWS_COLUMNS];
     pr_code rc = h->knows_profile ? PR_OK : read_profile(h, err);
     while (rc == PR_OK && next(rows, row))
-        rc = put_large_row(h, l, table, row, err);
+        rc = put_large_row(h, which, table, row, err);
     return rc;
 }
 
@@ -507,6 +536,7 @@ release(hand_over *h)
         conv_tables_end(&h->tables, false, NULL);
     sqlite3_close(h->database);
     pr_set_release(&h->had);
+    free(h->frame);
     free(h->path);
     free(h);
 }

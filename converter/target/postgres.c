@@ -25,9 +25,9 @@ static const char before_tables[] =
     "SELECT pg_advisory_xact_lock(1348031045) \\g /dev/null\n"
     "CREATE SCHEMA IF NOT EXISTS pyrec;\n"
     "CREATE TABLE IF NOT EXISTS pyrec.version(version integer PRIMARY KEY);\n"
-    "INSERT INTO pyrec.version SELECT 1"
+    "INSERT INTO pyrec.version SELECT %d"
     " WHERE NOT EXISTS (SELECT 1 FROM pyrec.version);\n"
-    "DO $$ BEGIN IF (SELECT max(version) FROM pyrec.version) <> 1 THEN\n"
+    "DO $$ BEGIN IF (SELECT max(version) FROM pyrec.version) <> %d THEN\n"
     "RAISE EXCEPTION 'the tables of schema pyrec have another version';\n"
     "END IF; END $$;\n";
 
@@ -52,7 +52,8 @@ static const char views[] =
 static void
 put_tables(pr_buffer *out)
 {
-    pr_buffer_puts(out, before_tables);
+    pr_buffer_printf(out, before_tables, CONV_EXPORT_VERSION,
+                     CONV_EXPORT_VERSION);
     for (size_t i = 0; i < CONV_EXPORT_TABLES; i++)
         pr_buffer_printf(out,
                          "CREATE TABLE IF NOT EXISTS pyrec.%s(%s,"

@@ -489,6 +489,20 @@ run_plan(q_database *database, const char *text, q_plan *plan, q_result **ret,
 }
 
 pr_code
+q_run_query(q_database *database, const char *text, const q_query *query,
+            q_result **ret, pr_err *err)
+{
+    q_plan plan;
+    pr_code rc = q_plan_make(database, query, &plan, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = query->explain ? explain(database, text, &plan, ret, err)
+                        : run_plan(database, text, &plan, ret, err);
+    q_plan_release(&plan);
+    return rc;
+}
+
+pr_code
 q_run(q_database *database, const char *query, q_result **ret, pr_err *err)
 {
     q_query parsed;
@@ -503,23 +517,12 @@ q_run(q_database *database, const char *query, q_result **ret, pr_err *err)
         return rc;
     }
     q_database_begin(database);
-    q_plan plan;
-    if (database->remote && parsed.verb != Q_HELP) {
+    if (database->remote && parsed.verb != Q_HELP)
         rc = q_run_remote(database, query, &parsed, ret, err);
-        q_query_release(&parsed);
-        return rc;
-    }
-    if (q_is_comparison(parsed.verb)) {
+    else if (q_is_comparison(parsed.verb))
         rc = q_run_comparison(database, query, &parsed, ret, err);
-        q_query_release(&parsed);
-        return rc;
-    }
-    rc = q_plan_make(database, &parsed, &plan, err);
-    if (rc == PR_OK) {
-        rc = parsed.explain ? explain(database, query, &plan, ret, err)
-                            : run_plan(database, query, &plan, ret, err);
-        q_plan_release(&plan);
-    }
+    else
+        rc = q_run_query(database, query, &parsed, ret, err);
     q_query_release(&parsed);
     return rc;
 }

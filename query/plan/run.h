@@ -16,6 +16,10 @@ pr_code q_run_answer(q_database *database, const char *text, q_plan *plan,
                      const q_samples *samples, const q_groups *groups,
                      q_result **ret, pr_err *err);
 
+/* The answer to a query, but a comparison, from the tables of the database. */
+pr_code q_run_query(q_database *database, const char *text,
+                    const q_query *query, q_result **ret, pr_err *err);
+
 /* ---- in query/compare ---- */
 
 /* The answers to diff, check and history. */

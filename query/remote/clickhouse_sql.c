@@ -95,6 +95,13 @@ put_labels(pr_buffer *sql)
     pr_buffer_puts(sql, "SELECT DISTINCT key FROM label");
 }
 
+static void
+put_rows(const char *table, const char *columns, pr_buffer *sql)
+{
+    pr_buffer_printf(sql, "SELECT %s FROM %s WHERE load IN (" LOADS ")",
+                     columns, table);
+}
+
 /* ---- profiles ---- */
 
 static void
@@ -236,37 +243,47 @@ put_sample_conditions(const q_remote_question *question, pr_buffer *sql)
     " greatest(1, intDiv((" moment " - t0_us) * (n - 1) + t1_us - t0_us -" \
     " 1, greatest(1, t1_us - t0_us))))))"
 
-/* The samples as (load, part, node, status, hits, hit_us). */
+/* The samples of a range as (load, part, node, thread, status, hits, hit_us). */
 static void
-put_samples(const q_remote_question *question, pr_buffer *sql)
+put_range(const q_remote_question *question, pr_buffer *sql)
 {
     const q_query *query = question->query;
-    const char *part = part_of(question);
-    if (!query->has_range) {
-        pr_buffer_printf(sql,
-                         "SELECT load, %s AS part, node, status, n AS hits,"
-                         " weight_us AS hit_us FROM node_self",
-                         part);
-        join_loads(question, sql);
-        pr_buffer_puts(sql, " WHERE 1");
-        put_sample_conditions(question, sql);
-        return;
-    }
     pr_buffer_printf(
         sql,
-        "SELECT load, %s AS part, node, status, %lld - wall AS since, %lld -"
-        " wall AS until, toInt64(" BEFORE("since") ") AS past, toInt64(" BEFORE(
-            "until") ") AS upto, upto - past AS hits, intDiv(weight_us * upto,"
-                     " n) - intDiv(weight_us * past, n) AS hit_us FROM run",
-        part, (long long)query->from.value, (long long)query->to.value);
+        "SELECT load, %s AS part, node, thread, status, %lld - wall AS since,"
+        " %lld - wall AS until, toInt64(" BEFORE(
+            "since") ") AS past,"
+                     " toInt64(" BEFORE(
+                         "until") ") AS upto, upto - past AS hits,"
+                                  " intDiv(weight_us * upto, n) - "
+                                  "intDiv(weight_us * past, n) AS hit_us"
+                                  " FROM run",
+        part_of(question), (long long)query->from.value,
+        (long long)query->to.value);
     join_loads(question, sql);
     pr_buffer_puts(sql, " WHERE hits > 0");
     put_sample_conditions(question, sql);
 }
 
-#define AMOUNTS                                                         \
-    "sum(hits), sum(hit_us), sum(if(bitAnd(status, 3) <> 0, hits, 0))," \
-    " sum(if(bitAnd(status, 3) <> 0, hit_us, 0))"
+#define RAN "bitAnd(status, 3) <> 0"
+#define AMOUNTS(n, us)                                                     \
+    "sum(" n ") AS all_n, sum(" us ") AS all_us, sumIf(" n ", " RAN ") AS" \
+    " ran_n, sumIf(" us ", " RAN ") AS ran_us"
+
+/* The samples without a range as (part, `columns`, amounts); `keys` are the
+ * columns of the table that those are made of. */
+static void
+put_samples(const q_remote_question *question, const char *columns,
+            const char *keys, pr_buffer *sql)
+{
+    pr_buffer_printf(
+        sql,
+        "SELECT %s AS part%s, " AMOUNTS("n", "weight_us") " FROM node_self",
+        part_of(question), columns);
+    choose_loads(question, sql);
+    put_sample_conditions(question, sql);
+    pr_buffer_printf(sql, " GROUP BY part%s", keys);
+}
 
 static void
 put_parts(const q_remote_question *question, pr_buffer *sql)
@@ -278,33 +295,50 @@ put_parts(const q_remote_question *question, pr_buffer *sql)
                          part_of(question));
         choose_loads(question, sql);
         pr_buffer_puts(sql, " GROUP BY part");
-        return;
+    } else if (question->query->has_range) {
+        pr_buffer_puts(sql,
+                       "SELECT part, " AMOUNTS("hits", "hit_us") " FROM (");
+        put_range(question, sql);
+        pr_buffer_puts(sql, ") GROUP BY part");
+    } else {
+        put_samples(question, "", "", sql);
     }
-    pr_buffer_puts(sql, "SELECT part, " AMOUNTS " FROM (");
-    put_samples(question, sql);
-    pr_buffer_puts(sql, ") GROUP BY part");
 }
 
 /* ---- stacks ---- */
 
-/* " ALL INNER JOIN (...) USING load, node": the samples by stack, as (load, node,
- * of_part, n, us, ran_n, ran_us). */
+/* The innermost function of a stack, and its caller, 0 for none. */
+#define ENDS                                                     \
+    ", stack, stack[length(stack)] AS leaf, if(length(stack) > " \
+    "1, stack[length(stack) - 1], 0) AS above"
+
+/* The samples by stack as (part, stack, leaf, above, amounts): each server adds
+ * up equal stacks of its profiles.  A range is of runs, whose stacks are those
+ * of node_self: it has each node, thread and status of a profile once. */
 static void
-join_stacks(const q_remote_question *question, pr_buffer *sql)
+put_stacks(const q_remote_question *question, pr_buffer *sql)
 {
-    pr_buffer_puts(sql,
-                   " ALL INNER JOIN (SELECT load, node, any(part) AS of_part,"
-                   " sum(hits) AS n, sum(hit_us) AS us, sum(if(bitAnd(status,"
-                   " 3) <> 0, hits, 0)) AS ran_n, sum(if(bitAnd(status, 3) <>"
-                   " 0, hit_us, 0)) AS ran_us FROM (");
-    put_samples(question, sql);
-    pr_buffer_puts(sql, ") GROUP BY load, node) AS stacks USING load, node");
+    if (!question->query->has_range) {
+        put_samples(question, ENDS, ", stack", sql);
+        return;
+    }
+    pr_buffer_puts(
+        sql, "SELECT of_part AS part" ENDS ", " AMOUNTS(
+                 "of_n",
+                 "of_us") " FROM node_self ALL INNER JOIN (SELECT load, node,"
+                          " thread, status, any(part) AS of_part, sum(hits) AS"
+                          " of_n, sum(hit_us) AS of_us FROM (");
+    put_range(question, sql);
+    pr_buffer_puts(sql, ") GROUP BY load, node, thread, status) AS chosen"
+                        " USING load, node, thread, status");
+    where_loads(question, sql);
+    pr_buffer_puts(sql, " GROUP BY part, stack");
 }
 
-#define STACK_AMOUNTS(ends)                                           \
-    "sum(if(" ends ", n, 0)), sum(if(" ends ", us, 0)), sum(if(" ends \
-    ", ran_n, 0)), sum(if(" ends ", ran_us, 0)), sum(n), sum(us),"    \
-    " sum(ran_n), sum(ran_us)"
+#define STACK_AMOUNTS(ends)                                       \
+    "sum(if(" ends ", all_n, 0)), sum(if(" ends ", all_us, 0)),"  \
+    " sum(if(" ends ", ran_n, 0)), sum(if(" ends ", ran_us, 0))," \
+    " sum(all_n), sum(all_us), sum(ran_n), sum(ran_us)"
 
 #define TOTALS                                                      \
     "sum(self_n), sum(self_us), sum(self_ran_n), sum(self_ran_us)," \
@@ -322,32 +356,31 @@ put_sums(const q_remote_question *question, pr_buffer *sql)
         return;
     }
     /* each function of the stack once */
-    pr_buffer_puts(
-        sql,
-        "SELECT of_part, of, " STACK_AMOUNTS(
-            "of = stack[length(stack)]") " FROM node ARRAY"
-                                         " JOIN arrayFilter((f, u) -> u = 1, "
-                                         "stack,"
-                                         " arrayEnumerateUniq(stack)) AS of");
-    join_stacks(question, sql);
-    where_loads(question, sql);
-    pr_buffer_puts(sql, " GROUP BY of_part, of");
+    pr_buffer_puts(sql,
+                   "SELECT part, of, " STACK_AMOUNTS("of = leaf") " FROM (");
+    put_stacks(question, sql);
+    pr_buffer_puts(sql, ") ARRAY JOIN arrayDistinct(stack) AS of"
+                        " GROUP BY part, of");
 }
 
 /* ---- edges ---- */
 
+/* "(1, 2)"; there is at least one. */
 static void
 put_functions_of(const q_remote_question *question, pr_buffer *sql)
 {
-    pr_buffer_puts(sql, " IN (");
     for (size_t i = 0; i < question->n_functions; i++)
-        pr_buffer_printf(sql, "%s%lld", i ? ", " : "",
+        pr_buffer_printf(sql, "%c%lld", i ? ',' : '(',
                          (long long)question->function[i]);
     pr_buffer_char(sql, ')');
 }
 
 /* The callers of a stack's functions, 0 for the outermost. */
-#define CALLERS "arrayPushFront(arrayPopBack(stack), toInt64(0))"
+#define CALLERS "arrayPushFront(arrayPopBack(stack), toInt64(0)) AS callers"
+/* each pair of the stack once */
+#define PAIRS(side)                                                       \
+    "arrayFilter((f, u) -> u = 1, " side ", arrayEnumerateUniq(callers, " \
+    "stack))"
 
 static void
 put_edges(const q_remote_question *question, pr_buffer *sql)
@@ -358,27 +391,22 @@ put_edges(const q_remote_question *question, pr_buffer *sql)
                             " sum(self_us), 0, 0, sum(total_n), sum(total_us),"
                             " 0, 0 FROM edge_total");
         choose_loads(question, sql);
-        pr_buffer_printf(sql, " AND %s", side);
+        pr_buffer_printf(sql, " AND %s IN ", side);
         put_functions_of(question, sql);
         pr_buffer_puts(sql, " GROUP BY caller, callee");
         return;
     }
-    /* each pair of the stack once */
     pr_buffer_puts(
-        sql, "SELECT of_part, caller, callee, " STACK_AMOUNTS(
-                 "callee = stack[length(stack)] AND caller = callers[length("
-                 "callers)]") " FROM (SELECT load, node, stack, " CALLERS " AS"
-                              " callers FROM node");
-    where_loads(question, sql);
-    pr_buffer_puts(sql,
-                   ") AS nodes ARRAY JOIN arrayFilter((f, u) -> u = 1, callers,"
-                   " arrayEnumerateUniq(callers, stack)) AS caller,"
-                   " arrayFilter((f, u) -> u = 1, stack,"
-                   " arrayEnumerateUniq(callers, stack)) AS callee");
-    join_stacks(question, sql);
-    pr_buffer_printf(sql, " WHERE %s", side);
+        sql, "SELECT part, caller, callee, " STACK_AMOUNTS(
+                 "callee = leaf AND caller = above") " FROM (SELECT *, " CALLERS
+                                                     " FROM (");
+    put_stacks(question, sql);
+    pr_buffer_printf(sql,
+                     ")) ARRAY JOIN " PAIRS("callers") " AS caller, " PAIRS(
+                         "stack") " AS callee WHERE %s IN ",
+                     side);
     put_functions_of(question, sql);
-    pr_buffer_puts(sql, " GROUP BY of_part, caller, callee");
+    pr_buffer_puts(sql, " GROUP BY part, caller, callee");
 }
 
 const q_engine q_clickhouse = {
@@ -392,6 +420,7 @@ const q_engine q_clickhouse = {
     .put_files = put_files,
     .put_functions = put_functions,
     .put_labels = put_labels,
+    .put_rows = put_rows,
     .put_parts = put_parts,
     .put_sums = put_sums,
     .put_edges = put_edges,

@@ -42,6 +42,9 @@ typedef struct q_remote_question {
      *            from <= profile.wall_us + time < to; of those without
      *            wall_us none), or both Q_SINCE_START and not negative */
     const q_query *query;
+    /* The answer is that of the server's small tables (remote_tables.h); the
+     * verb is another one. */
+    bool is_listing;
     /* Without where, range and a pid: the stored totals of whole profiles
      * (function_total, edge_total) have the answer. */
     bool is_whole;
@@ -81,6 +84,9 @@ typedef struct q_engine {
     void (*put_functions)(pr_buffer *sql);
     /* (key): the keys of labels, each once. */
     void (*put_labels)(pr_buffer *sql);
+    /* These columns of all rows of a table whose first column is `profile`;
+     * " GROUP BY ..." and " ORDER BY ..." may follow. */
+    void (*put_rows)(const char *table, const char *columns, pr_buffer *sql);
 
     /* Each row is a part: (part, amounts of its samples).  part: the value of
      * the label, or empty.  A sample without a stack counts here, and in no

@@ -84,6 +84,12 @@ put_labels(pr_buffer *sql)
     pr_buffer_puts(sql, "SELECT DISTINCT key FROM pyrec.label");
 }
 
+static void
+put_rows(const char *table, const char *columns, pr_buffer *sql)
+{
+    pr_buffer_printf(sql, "SELECT %s FROM pyrec.%s", columns, table);
+}
+
 /* ---- which samples ---- */
 
 static const char *
@@ -330,6 +336,7 @@ const q_engine q_postgres = {
     .put_files = put_files,
     .put_functions = put_functions,
     .put_labels = put_labels,
+    .put_rows = put_rows,
     .put_parts = put_parts,
     .put_sums = put_sums,
     .put_edges = put_edges,

@@ -25,12 +25,26 @@ word_of(const q_query *query)
     return "this unit";
 }
 
+/* Verbs whose answer needs no stacks. */
+static bool
+is_listing(const q_query *query)
+{
+    static const q_verb verbs[] = {Q_THREADS, Q_PROCESSES, Q_PROFILES, Q_GC,
+                                   Q_GAPS,    Q_EVENTS,    Q_LOSSES};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (query->verb == verbs[i])
+            return true;
+    return false;
+}
+
 static pr_code
 check_verb(const q_query *query, pr_err *err)
 {
     bool edges = query->verb == Q_CALLERS || query->verb == Q_CALLEES;
     if (query->explain)
         return q_remote_question_refuse("explain", 0, err);
+    if (is_listing(query))
+        return PR_OK;
     if (!edges && (query->verb != Q_TOP || query->unit != Q_FUNCTION))
         return q_remote_question_refuse(word_of(query), 0, err);
     if (query->split != Q_WHOLE && query->split != Q_PER_LABEL)
@@ -85,6 +99,9 @@ check_range(const q_query *query, pr_err *err)
                  from->value >= 0 && to->value >= 0;
     if (!query->has_range)
         return PR_OK;
+    if (is_listing(query))
+        return q_remote_question_refuse("about threads in a range of time",
+                                        query->to_at, err);
     if (!dates && !spans) {
         PR_FAIL_AT(err, PR_USAGE, query->to_at,
                    "a server needs dates, or spans since the start");
@@ -116,6 +133,7 @@ q_remote_question_make(const q_query *query, q_remote_question *ret,
     /* edges are stored for whole profiles, not by part (plan.c) */
     bool stored = query->verb == Q_TOP || query->split == Q_WHOLE;
     *ret = (q_remote_question){.query = query,
+                               .is_listing = is_listing(query),
                                .is_whole = stored && q_select_is_whole(query)};
     return PR_OK;
 }

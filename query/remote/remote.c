@@ -9,6 +9,8 @@
 #include "query/plan/select.h"
 #include "query/remote/question.h"
 #include "query/remote/remote_names.h"
+#include "query/remote/remote_row.h"
+#include "query/remote/remote_tables.h"
 
 #include <stdlib.h>
 
@@ -18,7 +20,7 @@ struct q_remote {
 };
 
 enum {
-    VERSION = 1,   /* of the tables (spec/fleet.md) */
+    VERSION = 2,   /* of the tables (spec/fleet.md) */
     FIRST_PART = 2 /* a part of a label is a profile beside the one of all */
 };
 
@@ -133,12 +135,6 @@ read_amount(const pr_field *field, q_amount *ret)
 }
 
 static pr_code
-fail_row(pr_err *err)
-{
-    return PR_FAIL(err, PR_DAMAGED, "a row of the server cannot be");
-}
-
-static pr_code
 take_part(void *context, const pr_field *field, size_t n, pr_err *err)
 {
     gathered *g = context;
@@ -148,13 +144,13 @@ take_part(void *context, const pr_field *field, size_t n, pr_err *err)
     size_t had = g->parts.n;
     if (n != 5 || !field[0].at || !read_amount(&field[1], &amount) ||
         !q_amount_add(&g->samples.all, &amount))
-        return fail_row(err);
+        return q_remote_row_fail(err);
     pr_code rc =
         pr_strings_add(&g->parts, field[0].at, field[0].len, &place, err);
     if (rc != PR_OK)
         return rc;
     if (g->parts.n == had)
-        return fail_row(err);
+        return q_remote_row_fail(err);
     if (!pr_grow(&g->samples.entry, &g->samples.cap, g->samples.len + 1,
                  sizeof *g->samples.entry))
         return pr_no_memory(err);
@@ -200,7 +196,7 @@ add_group(gathered *g, int64_t part, int64_t a, int64_t b,
 {
     q_amount self, total;
     if (!read_amount(amounts, &self) || !read_amount(amounts + 4, &total))
-        return fail_row(err);
+        return q_remote_row_fail(err);
     uint32_t place = q_groups_find(&g->groups, part, a, b, PR_TABLE_NONE);
     if (place == PR_TABLE_NONE)
         return pr_no_memory(err);
@@ -208,7 +204,7 @@ add_group(gathered *g, int64_t part, int64_t a, int64_t b,
     return q_amount_add(&group->self, &self) &&
                    q_amount_add(&group->total, &total)
                ? PR_OK
-               : fail_row(err);
+               : q_remote_row_fail(err);
 }
 
 static pr_code
@@ -217,7 +213,7 @@ take_sum(void *context, const pr_field *field, size_t n, pr_err *err)
     gathered *g = context;
     int64_t part, function;
     if (n != 10)
-        return fail_row(err);
+        return q_remote_row_fail(err);
     if (!find_part(g, &field[0], &part) ||
         !find_function(g, &field[1], &function))
         return fail_changed(err);
@@ -230,7 +226,7 @@ take_edge(void *context, const pr_field *field, size_t n, pr_err *err)
     gathered *g = context;
     int64_t part, caller = -1, callee, hash;
     if (n != 11 || !pr_field_integer(&field[1], &hash))
-        return fail_row(err);
+        return q_remote_row_fail(err);
     if (!find_part(g, &field[0], &part) ||
         (hash != 0 && !find_function(g, &field[1], &caller)) ||
         !find_function(g, &field[2], &callee))
@@ -321,17 +317,18 @@ release(gathered *g)
     q_groups_release(&g->groups);
 }
 
-pr_code
-q_run_remote(q_database *database, const char *text, const q_query *query,
-             q_result **ret, pr_err *err)
+/* The sums of a server as an answer. */
+static pr_code
+run_sums(q_database *database, const char *text,
+         const q_remote_question *question, q_result **ret, pr_err *err)
 {
+    bool by_label = question->query->split == Q_PER_LABEL;
     gathered g = {.database = database,
+                  .question = *question,
                   .functions.size = sizeof(int64_t),
-                  .first = query->split == Q_PER_LABEL ? FIRST_PART : 0};
+                  .first = by_label ? FIRST_PART : 0};
     q_plan plan = {0};
-    pr_code rc = q_remote_question_make(query, &g.question, err);
-    if (rc == PR_OK)
-        rc = gather(database->remote, &g, err);
+    pr_code rc = gather(database->remote, &g, err);
     if (rc == PR_OK)
         rc = make_answer(&g, &plan, err);
     if (rc == PR_OK)
@@ -340,4 +337,20 @@ q_run_remote(q_database *database, const char *text, const q_query *query,
     q_plan_release(&plan);
     release(&g);
     return rc;
+}
+
+pr_code
+q_run_remote(q_database *database, const char *text, const q_query *query,
+             q_result **ret, pr_err *err)
+{
+    const q_remote *remote = database->remote;
+    q_remote_question question;
+    pr_code rc = q_remote_question_make(query, &question, err);
+    if (rc != PR_OK)
+        return rc;
+    if (!question.is_listing)
+        return run_sums(database, text, &question, ret, err);
+    rc =
+        q_remote_tables_read(database, remote->engine, remote->connection, err);
+    return rc == PR_OK ? q_run_query(database, text, query, ret, err) : rc;
 }

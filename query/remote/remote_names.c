@@ -3,6 +3,8 @@
  */
 #include "query/remote/remote_names.h"
 
+#include "query/remote/remote_row.h"
+
 #include <base/array.h>
 #include <stdlib.h>
 
@@ -15,44 +17,6 @@ typedef struct filler {
     bool knows_ran;
 } filler;
 
-static const char clear[] = "DELETE FROM profile; DELETE FROM thread;"
-                            "DELETE FROM label; DELETE FROM file;"
-                            "DELETE FROM function;";
-
-static pr_code
-fail_row(pr_err *err)
-{
-    return PR_FAIL(err, PR_DAMAGED, "a row of the server cannot be");
-}
-
-/* ---- values ---- */
-
-static void
-bind_text(sqlite3_stmt *insert, int place, const pr_field *field)
-{
-    sqlite3_bind_text64(insert, place, field->at, field->len, SQLITE_TRANSIENT,
-                        SQLITE_UTF8); /* NULL is bound as such */
-}
-
-/* A number, or NULL; false: neither. */
-static bool
-bind_number(sqlite3_stmt *insert, int place, const pr_field *field)
-{
-    int64_t number;
-    if (!field->at)
-        return sqlite3_bind_null(insert, place) == SQLITE_OK;
-    return pr_field_integer(field, &number) &&
-           sqlite3_bind_int64(insert, place, number) == SQLITE_OK;
-}
-
-static pr_code
-put(filler *f, pr_err *err)
-{
-    pr_code rc = q_database_step(f->database, f->insert, err);
-    sqlite3_reset(f->insert);
-    return rc == PR_END ? PR_OK : rc;
-}
-
 /* ---- rows ---- */
 
 static pr_code
@@ -62,14 +26,14 @@ take_basis(void *context, const pr_field *field, size_t n, pr_err *err)
     int64_t profiles, knows_ran;
     if (n != 9 || !pr_field_integer(&field[0], &profiles) ||
         !pr_field_integer(&field[6], &knows_ran))
-        return fail_row(err);
+        return q_remote_row_fail(err);
     if (profiles <= 0)
         return PR_FAIL(err, PR_NAME, "the server has no profile");
     for (int i = 1; i < 9; i++)
-        if (!bind_number(f->insert, i, &field[i]))
-            return fail_row(err);
+        if (!q_remote_row_bind_number(f->insert, i, &field[i]))
+            return q_remote_row_fail(err);
     f->knows_ran = knows_ran != 0;
-    return put(f, err);
+    return q_remote_row_put(f->database, f->insert, err);
 }
 
 static pr_code
@@ -77,9 +41,9 @@ take_label(void *context, const pr_field *field, size_t n, pr_err *err)
 {
     filler *f = context;
     if (n != 1 || !field[0].at)
-        return fail_row(err);
-    bind_text(f->insert, 1, &field[0]);
-    return put(f, err);
+        return q_remote_row_fail(err);
+    q_remote_row_bind_text(f->insert, 1, &field[0]);
+    return q_remote_row_put(f->database, f->insert, err);
 }
 
 static pr_code
@@ -90,14 +54,14 @@ take_file(void *context, const pr_field *field, size_t n, pr_err *err)
     uint32_t place;
     size_t had = f->files.n;
     if (n != 5 || !pr_field_integer(&field[0], &hash))
-        return fail_row(err);
+        return q_remote_row_fail(err);
     pr_code rc = pr_set_add(&f->files, &hash, &place, err);
     if (rc != PR_OK || f->files.n == had)
         return rc;
     sqlite3_bind_int64(f->insert, 1, (int64_t)place + 1);
     for (int i = 1; i < 5; i++)
-        bind_text(f->insert, i + 1, &field[i]);
-    return put(f, err);
+        q_remote_row_bind_text(f->insert, i + 1, &field[i]);
+    return q_remote_row_put(f->database, f->insert, err);
 }
 
 static pr_code
@@ -109,22 +73,22 @@ take_function(void *context, const pr_field *field, size_t n, pr_err *err)
     size_t had = f->functions.n;
     if (n != 6 || !pr_field_integer(&field[0], &hash) ||
         !pr_field_integer(&field[1], &file))
-        return fail_row(err);
+        return q_remote_row_fail(err);
     uint32_t of = pr_set_find(&f->files, &file);
     if (of == PR_TABLE_NONE)
-        return fail_row(err);
+        return q_remote_row_fail(err);
     pr_code rc = pr_set_add(&f->functions, &hash, &place, err);
     if (rc != PR_OK || f->functions.n == had)
         return rc;
     sqlite3_bind_int64(f->insert, 1, (int64_t)place + 1);
     sqlite3_bind_int64(f->insert, 2, (int64_t)of + 1);
-    bind_text(f->insert, 3, &field[2]);
-    bind_text(f->insert, 4, &field[3]);
-    if (!bind_number(f->insert, 5, &field[4]))
-        return fail_row(err);
-    bind_text(f->insert, 6, &field[5]);
+    q_remote_row_bind_text(f->insert, 3, &field[2]);
+    q_remote_row_bind_text(f->insert, 4, &field[3]);
+    if (!q_remote_row_bind_number(f->insert, 5, &field[4]))
+        return q_remote_row_fail(err);
+    q_remote_row_bind_text(f->insert, 6, &field[5]);
     sqlite3_bind_int64(f->insert, 7, hash);
-    return put(f, err);
+    return q_remote_row_put(f->database, f->insert, err);
 }
 
 /* ---- tables ---- */
@@ -193,9 +157,9 @@ q_remote_names_read(q_database *database, const q_engine *engine,
     filler f = {.database = database,
                 .files.size = sizeof(int64_t),
                 .functions.size = sizeof(int64_t)};
-    if (sqlite3_exec(database->sqlite, clear, NULL, NULL, NULL) != SQLITE_OK)
-        return pr_no_memory(err);
-    pr_code rc = q_database_exec(database, "BEGIN", err);
+    pr_code rc = q_remote_row_clear(database, err);
+    if (rc == PR_OK)
+        rc = q_database_exec(database, "BEGIN", err);
     if (rc == PR_OK) {
         rc = fill(&f, engine, connection, err);
         pr_code ended =
@@ -263,8 +227,8 @@ q_remote_names_part(q_database *database, const char *key, int64_t part,
         return rc;
     sqlite3_bind_int64(f.insert, 1, part);
     sqlite3_bind_text(f.insert, 2, key, -1, SQLITE_TRANSIENT);
-    bind_text(f.insert, 3, value);
-    rc = put(&f, err);
+    q_remote_row_bind_text(f.insert, 3, value);
+    rc = q_remote_row_put(database, f.insert, err);
     sqlite3_finalize(f.insert);
     return rc;
 }

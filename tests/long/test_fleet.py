@@ -52,7 +52,7 @@ class Costs:
 
 
 def cpu_seconds(process):
-    """Of a process, and of its children that have ended."""
+    """The processor time of a process and of its children that have ended."""
     with open("/proc/%d/stat" % process.pid, encoding="ascii") as file:
         ticks = file.read().rpartition(")")[2].split()[11:15]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")

@@ -119,6 +119,11 @@ def inner_answers(rows, local):
          ("status",), ("n",), ())
 
 
+# Each is answered from tables that have no stacks.
+LISTINGS = ("threads", "threads where gil and label service = service03",
+            "threads where idle and host != host001", "processes",
+            "processes where pid != 1007", "profiles", "losses", "gc", "gaps",
+            "events")
 # Profiles of a day from WALL on: 2025-10-09 08:53:20 UTC.
 QUESTIONS = (
     "top 100000 by self", "top 7 by total", "top 20", "top 30 by name",
@@ -141,10 +146,12 @@ QUESTIONS = (
     "callees 1000 of step_20 where label region = region1",
     "top where label service = \"'; DROP TABLE pyrec.profile; --\"",
     "callers of nonsense", "top per label nonsense", "top 5 where waiting",
+    *LISTINGS,
 )
 REFUSED = (
-    "summary", "lines 5", "files", "tree", "bottomup", "stacks", "threads",
-    "timeline", "profiles", "losses", "explain top", "top 5 per thread",
+    "summary", "lines 5", "files", "tree", "bottomup", "stacks",
+    "threads between 0s and 1s", "timeline", "explain top", "explain threads",
+    "top 5 per thread",
     "top 5 where main", "top 5 where function = main", "top 5 focus main",
     "top 5 only project", "top 5 where label service like 's*'",
     "top 5 between 10% and 20%", "top 5 thread MainThread",

@@ -41,6 +41,7 @@ QUESTIONS = [
     "top 20 where label service = service03", "top 20 where idle",
     "top 20 where label service != service03", "top where host = host1",
     "callees of Handler1.step_04 where label region != eu", "top where pid = 1",
+    "threads where gil", "processes", "profiles", "losses", "events",
 ]
 
 
@@ -137,9 +138,9 @@ def main():
     if why:
         print("ok today's ClickHouse # SKIP " + why)
         return
-    os.mkdir("profiles")
+    os.mkdir("day")
     os.mkdir("data")
-    subprocess.run([harness.tool("fleet"), "profiles", str(PROFILES),
+    subprocess.run([harness.tool("fleet"), "day", str(PROFILES),
                     str(SAMPLES), str(SEED), str(WALL)], check=True)
     engine = Engine(os.path.abspath(LIBRARY), os.path.abspath("data"))
     print("# ClickHouse " + engine.ask(b"SELECT version()")[1].decode().strip())
@@ -152,13 +153,14 @@ def main():
     check("the settings of requests are there", status == 200, answer)
     address = serve(engine)
     for _ in range(2):
-        done = run(PYCONV, "profiles", "-o", address)
+        done = run(PYCONV, "day", "-o", address)
         check("profiles are handed over", done.returncode == 0, done.stderr)
     check("once", engine.ask(b"SELECT count() FROM profile")[1] ==
           b"%d\n" % PROFILES)
     for question in QUESTIONS:
-        local = run(PYQUERY, "--csv", "profiles", question)
+        local = run(PYQUERY, "--csv", "day", question)
         remote = run(PYQUERY, "--csv", address, question)
+        remote.stdout = remote.stdout.replace("day/", "")
         check("'%s': %d lines are equal" % (
             question, len(local.stdout.splitlines())),
               (local.stdout, local.returncode) ==

@@ -145,7 +145,7 @@ def refused(files):
     part = os.path.join("some.parquet", parts("some.parquet")[0])
     DuckDB("some.parquet").run(
         "COPY (SELECT * FROM pyrec.profile) TO '%s/profile.parquet' (FORMAT"
-        " parquet, KV_METADATA {pyrec: '2'})" % part)
+        " parquet, KV_METADATA {pyrec: '3'})" % part)
     before = parts("some.parquet")
     status, said = call(files[0], "-o", "some.parquet")
     check("tables of another version are refused", status == 1 and

@@ -115,14 +115,14 @@ def interrupted(server):
 def other_version(server):
     server.create("newer")
     server.load("hostile.sql", "newer")
-    server.sql("UPDATE pyrec.version SET version = 2", "newer")
+    server.sql("UPDATE pyrec.version SET version = 3", "newer")
     before = server.rows(COUNTS, "newer")
     done = server.load("fleet.sql", "newer")
     check("tables of another version are refused", done.returncode != 0 and
           "another version" in done.stderr and
           server.rows(COUNTS, "newer") == before, done.stderr)
     status, rows, said = fleet_answers.said_by(server.address("newer"), "top")
-    check("and not asked", status == 1 and not rows and "version 2" in said and
+    check("and not asked", status == 1 and not rows and "version 3" in said and
           fleet_answers.is_line(said), said)
 
 

@@ -1,0 +1,47 @@
+/*
+ * remote_row.c - values into parameters.
+ */
+#include "query/remote/remote_row.h"
+
+pr_code
+q_remote_row_clear(q_database *database, pr_err *err)
+{
+    static const char clear[] =
+        "DELETE FROM profile; DELETE FROM label; DELETE FROM process;"
+        "DELETE FROM thread; DELETE FROM file; DELETE FROM function;"
+        "DELETE FROM node_self; DELETE FROM event; DELETE FROM loss;";
+    return sqlite3_exec(database->sqlite, clear, NULL, NULL, NULL) == SQLITE_OK
+               ? PR_OK
+               : pr_no_memory(err);
+}
+
+pr_code
+q_remote_row_fail(pr_err *err)
+{
+    return PR_FAIL(err, PR_DAMAGED, "a row of the server cannot be");
+}
+
+void
+q_remote_row_bind_text(sqlite3_stmt *insert, int place, const pr_field *field)
+{
+    sqlite3_bind_text64(insert, place, field->at, field->len, SQLITE_TRANSIENT,
+                        SQLITE_UTF8); /* NULL is bound as such */
+}
+
+bool
+q_remote_row_bind_number(sqlite3_stmt *insert, int place, const pr_field *field)
+{
+    int64_t number;
+    if (!field->at)
+        return sqlite3_bind_null(insert, place) == SQLITE_OK;
+    return pr_field_integer(field, &number) &&
+           sqlite3_bind_int64(insert, place, number) == SQLITE_OK;
+}
+
+pr_code
+q_remote_row_put(q_database *database, sqlite3_stmt *insert, pr_err *err)
+{
+    pr_code rc = q_database_step(database, insert, err);
+    sqlite3_reset(insert);
+    return rc == PR_END ? PR_OK : rc;
+}

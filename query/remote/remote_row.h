@@ -1,0 +1,29 @@
+/*
+ * remote_row.h - rows of a server into the tables of schema.h that are in the
+ * memory of a question.
+ */
+#ifndef QUERY_REMOTE_REMOTE_ROW_H
+#define QUERY_REMOTE_REMOTE_ROW_H
+
+#include "query/database/database.h"
+
+#include <base/text_rows.h>
+
+/* No table that a question fills has a row after it. */
+pr_code q_remote_row_clear(q_database *database, pr_err *err);
+
+/* PR_DAMAGED: a row of the server has impossible values. */
+pr_code q_remote_row_fail(pr_err *err);
+
+/* A value, or NULL, as the parameter `place` of the statement. */
+void q_remote_row_bind_text(sqlite3_stmt *insert, int place,
+                            const pr_field *field);
+/* false: it is not a number. */
+bool q_remote_row_bind_number(sqlite3_stmt *insert, int place,
+                              const pr_field *field);
+
+/* Insert the row, and make the statement ready for the next one. */
+pr_code q_remote_row_put(q_database *database, sqlite3_stmt *insert,
+                         pr_err *err);
+
+#endif
