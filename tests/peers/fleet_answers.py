@@ -43,6 +43,16 @@ def ask_sql(sql, *paths):
     return list(csv.DictReader(done.stdout.splitlines()))
 
 
+def make_certificate(name):
+    """NAME.pem, a certificate of 127.0.0.1 that is its own authority, and its
+    key NAME.key."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+                    "-keyout", name + ".key", "-out", name + ".pem", "-days",
+                    "2", "-subj", "/CN=127.0.0.1", "-addext",
+                    "subjectAltName=IP:127.0.0.1"], check=True,
+                   capture_output=True)
+
+
 def key_of(row, names):
     return tuple(str(row[name] or "") for name in names)
 
@@ -158,11 +168,11 @@ REFUSED = (
 )
 
 
-def said_by(where, *words):
+def said_by(where, *words, **env):
     """(status, the rows in any order, messages) of pyquery."""
     done = subprocess.run([PYQUERY, "--csv", where, *words],
                           capture_output=True, text=True, check=False,
-                          env=dict(os.environ, TZ="UTC"))
+                          env=dict(os.environ, TZ="UTC", **env))
     return done.returncode, sorted(done.stdout.splitlines()), done.stderr
 
 

@@ -11,6 +11,8 @@ import subprocess
 import time
 import urllib.parse
 
+import clickhouse
+
 
 def bin_folder():
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
@@ -19,10 +21,13 @@ def bin_folder():
 
 
 class Server:
-    """PostgreSQL refuses to run as root: it runs as its own user."""
+    """PostgreSQL refuses to run as root: it runs as its own user.  With the name
+    of a certificate and a key, NAME.pem and NAME.key, it listens at 127.0.0.1
+    for TLS as well."""
 
-    def __init__(self):
+    def __init__(self, certificate=None):
         self.bin = bin_folder()
+        os.environ["PGPORT"] = str(clickhouse.free_port())  # of libpq
         self.root = os.path.abspath("server")
         os.mkdir(self.root)
         self.user = {}
@@ -37,13 +42,27 @@ class Server:
                        cwd=self.root, **self.user)
         self.process = subprocess.Popen(
             [self.bin + "/postgres", "-D", self.root + "/data", "-k",
-             self.root, "-c", "listen_addresses=", "-c", "fsync=off"],
+             self.root, "-c", "fsync=off", *self.tls(certificate)],
             stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             cwd=self.root, **self.user)
         end = time.monotonic() + 120
         while self.sql("SELECT 1", database="postgres").returncode:
             assert time.monotonic() < end, "the server did not start"
             time.sleep(0.05)
+
+    def tls(self, certificate):
+        """The options of the server."""
+        if not certificate:
+            return ["-c", "listen_addresses="]
+        for end in (".pem", ".key"):
+            path = os.path.join(self.root, "server" + end)
+            shutil.copy(certificate + end, path)
+            os.chmod(path, 0o600)
+            if self.user:
+                os.chown(path, self.user["user"], self.user["group"])
+        return ["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on",
+                "-c", "ssl_cert_file=%s/server.pem" % self.root,
+                "-c", "ssl_key_file=%s/server.key" % self.root]
 
     def address(self, database):
         return "postgres://test@%s/%s" % (

@@ -224,7 +224,8 @@ class Relay:
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
+            context.load_cert_chain(certificate + ".pem",
+                                    certificate + ".key")
             self.http.socket = context.wrap_socket(self.http.socket,
                                                    server_side=True)
         self.port = self.http.server_port
@@ -296,20 +297,16 @@ def passwords(server):
 
 
 def tls(server):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
-                    "-keyout", "key.pem", "-out", "own.pem", "-days", "2",
-                    "-subj", "/CN=127.0.0.1", "-addext",
-                    "subjectAltName=IP:127.0.0.1"], check=True,
-                   capture_output=True)
-    with open("both.pem", "wb") as both:
-        for name in ("key.pem", "own.pem"):
-            with open(name, "rb") as file:
-                both.write(file.read())
-    relay = Relay(server, certificate="both.pem")
+    fleet_answers.make_certificate("own")
+    relay = Relay(server, certificate="own")
     address = "clickhouses://127.0.0.1:%d/fleet" % relay.port
     done = ask(address, "top")
-    check("a certificate of nobody's is refused", done.returncode == 1 and
-          "certificate" in done.stderr and not relay.seen, done.stderr)
+    check("a certificate of an unknown authority is refused",
+          done.returncode == 1 and "certificate" in done.stderr and
+          not relay.seen, done.stderr)
+    done = hand_over(address, "copy.bin")
+    check("by pyconv as well", done.returncode == 1 and "certificate" in
+          done.stderr and not relay.seen, done.stderr)
     done = ask(address, "top 20 by self",
                CURL_CA_BUNDLE=os.path.abspath("own.pem"))
     check("one of a trusted authority is not", done.returncode == 0 and

@@ -87,6 +87,28 @@ def faults_of_addresses(server):
               "secret" not in said, said)
 
 
+def tls():
+    """A certificate is checked as libpq does it: sslmode and sslrootcert, in the
+    environment or in the address."""
+    address = "postgres://test@127.0.0.1/fleet?sslmode=verify-full"
+    trusted = os.path.abspath("own.pem")
+    question = "top 20 by self"
+    here = fleet_answers.said_by("local.db", question)
+    for name, there in (
+            ("address", fleet_answers.said_by(
+                address + "&sslrootcert=" + trusted, question)),
+            ("environment", fleet_answers.said_by(
+                address, question, PGSSLROOTCERT=trusted))):
+        check("a certificate of an authority of the %s is accepted" % name,
+              here == there, there)
+    fleet_answers.make_certificate("other")
+    status, rows, said = fleet_answers.said_by(
+        address, question, PGSSLROOTCERT=os.path.abspath("other.pem"))
+    check("one of an unknown authority is refused in a line", status == 1 and
+          not rows and fleet_answers.is_line(said) and "certificate" in said,
+          said)
+
+
 def interrupted(server):
     """A question that waits for a lock of another session."""
     other = subprocess.Popen(
@@ -144,7 +166,8 @@ def main():
     files = fleet_answers.fleet("fleet", PROFILES, SAMPLES, seed)
     convert("fleet.sql", *files)
     schema()
-    server = Server()
+    fleet_answers.make_certificate("own")
+    server = Server("own")
     try:
         server.create("fleet")
         done = server.load("fleet.sql", "fleet")
@@ -160,6 +183,7 @@ def main():
         fleet_answers.asked(server.address("fleet"), "local.db")
         fleet_answers.refused(server.address("fleet"))
         faults_of_addresses(server)
+        tls()
         interrupted(server)
         repeated(server, files)
         at_once(server, server.rows(COUNTS, "fleet"))
