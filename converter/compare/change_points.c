@@ -1,7 +1,7 @@
 /*
- * change_points.c - spec/compare.md, 7: divisive search for change points by
- * energy distance (Matteson and James, 2014), judged by Student's test in
- * windows as Hunter does (Fleming et al., 2023).
+ * change_points.c - spec/compare.md, 7: the levels of least squares, found by
+ * dynamic programming with a cost for each change (optimal partitioning:
+ * Jackson et al., 2005), and judged by Student's test.
  */
 #include "converter/compare/distribution.h"
 #include "converter/compare/logs.h"
@@ -9,18 +9,21 @@
 
 #include <math.h>
 #include <pyrec/compare.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WINDOW = 50,
-    STEP = WINDOW / 2,
-    LEAST_LEVEL = 2, /* values of a level */
-    WEAK = 10,       /* a point's first p may be this many times alpha */
+    LEAST_LEVEL = 3, /* values of a level: an outlier is not one */
+    ROUNDS = 10,     /* of levels and their variance */
+    REACH = 3,       /* places around a point that count for it ... */
+    NEAR = 12,       /* ... with this weight, less one for each step away */
     BEFORE = 30,     /* values that the newest ones are judged by */
     LEAST_BEFORE = 9
 };
 static const double NEWEST_ALPHA = 0.001;
+static const double LEAST_PART = 1e-12; /* a smaller part of all squares is
+                                         * rounding */
 
 /* ---- the test ---- */
 
@@ -39,96 +42,40 @@ student(const double *y, size_t m, size_t n)
     return conv_t_two_tails(d / error, df);
 }
 
-/* ---- the energy distance ---- */
-
-/* Sums of |a - b| over the pairs within the left part, within the right one,
- * and across. */
-typedef struct distances {
-    double left, right, across;
-} distances;
-
-static double
-pairs(size_t n)
-{
-    return (double)n * (double)(n - 1) / 2;
-}
-
-/* mn / (m + n) (2 mean|x - y| - mean|x - x'| - mean|y - y'|) */
-static double
-energy(const distances *d, size_t m, size_t n)
-{
-    double product = (double)m * (double)n;
-    double left = m > 1 ? d->left / pairs(m) : 0;
-    double right = n > 1 ? d->right / pairs(n) : 0;
-    return product / (double)(m + n) * (2 * d->across / product - left - right);
-}
-
-/* The value at `at` goes from the right part to the left one. */
-static void
-move(const double *y, size_t n, size_t at, distances *d)
-{
-    double to_left = 0, to_right = 0;
-    for (size_t i = 0; i < at; i++)
-        to_left += fabs(y[at] - y[i]);
-    for (size_t i = at + 1; i < n; i++)
-        to_right += fabs(y[at] - y[i]);
-    d->left += to_left;
-    d->right -= to_right;
-    d->across += to_right - to_left;
-}
-
-/* The best split of n values: index of the first on the right; 0: none. */
-static size_t
-best_split(const double *y, size_t n)
-{
-    distances d = {0, 0, 0};
-    size_t best = 0;
-    double most = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i + 1; j < n; j++)
-            d.right += fabs(y[i] - y[j]);
-    for (size_t at = 0; at + 1 < n; at++) {
-        move(y, n, at, &d);
-        size_t m = at + 1;
-        if (m < LEAST_LEVEL || n - m < LEAST_LEVEL)
-            continue;
-        double q = energy(&d, m, n - m);
-        if (q > most) {
-            most = q;
-            best = m;
-        }
-    }
-    return best;
-}
-
 /* ---- the search ---- */
 
 typedef struct search {
     const double *y;
     size_t n;
     double alpha;
-    conv_point *point; /* room for n */
+    double *sum, *square; /* [n + 1] of the values before each place */
+    double *cost;         /* [n + 1] of the best levels before each place */
+    size_t *from;         /* [n + 1] where the last of these levels begins */
+    double least;         /* the sum of squares that is 0 but for rounding */
+    conv_point *point;    /* room for n */
     size_t n_points;
 } search;
 
-/* Split [first, last) at the first window in which a point shows; then each
- * side is searched by itself.  Each split is inside, so that depth and number
- * are at most n. */
-static void
-split(search *s, size_t first, size_t last)
+/* The sum of squares around the mean of y[first..last). */
+static double
+squares(const search *s, size_t first, size_t last)
 {
-    for (size_t a = first; a < last; a += STEP) {
-        size_t n = last - a < WINDOW ? last - a : WINDOW;
-        size_t m = best_split(s->y + a, n);
-        if (m && student(s->y + a, m, n) < WEAK * s->alpha) {
-            split(s, first, a + m);
-            s->point[s->n_points++] = (conv_point){.at = a + m};
-            split(s, a + m, last);
-            return;
-        }
-        if (n < WINDOW)
-            return;
+    double sum = s->sum[last] - s->sum[first];
+    double all = s->square[last] - s->square[first];
+    return fmax(all - sum * sum / (double)(last - first), 0);
+}
+
+static void
+take_sums(search *s)
+{
+    double mean = conv_mean(s->y, s->n);
+    s->sum[0] = s->square[0] = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double d = s->y[i] - mean;
+        s->sum[i + 1] = s->sum[i] + d;
+        s->square[i + 1] = s->square[i] + d * d;
     }
+    s->least = LEAST_PART * squares(s, 0, s->n);
 }
 
 static size_t
@@ -143,6 +90,126 @@ end_of(const search *s, size_t i)
     return i + 1 < s->n_points ? s->point[i + 1].at : s->n;
 }
 
+/* The best way to end a level at `last`. */
+static void
+end_level(search *s, double variance, double penalty, size_t last)
+{
+    s->cost[last] = squares(s, 0, last) / variance;
+    s->from[last] = 0;
+    for (size_t at = LEAST_LEVEL; at + LEAST_LEVEL <= last; at++) {
+        double cost = s->cost[at] + penalty + squares(s, at, last) / variance;
+        if (cost < s->cost[last]) {
+            s->cost[last] = cost;
+            s->from[last] = at;
+        }
+    }
+}
+
+/* The levels whose squares, in units of the variance, and whose points, each a
+ * penalty, add up to least. */
+static void
+partition(search *s, double variance, double penalty)
+{
+    for (size_t last = LEAST_LEVEL; last <= s->n; last++)
+        end_level(s, variance, penalty, last);
+    s->n_points = 0;
+    for (size_t at = s->from[s->n]; at; at = s->from[at])
+        s->n_points++;
+    size_t i = s->n_points;
+    for (size_t at = s->from[s->n]; at; at = s->from[at])
+        s->point[--i].at = at;
+}
+
+/* Half the mean square of the steps from value to value: levels do not enlarge
+ * it much. */
+static double
+variance_of_neighbours(const search *s)
+{
+    double sum = 0;
+    for (size_t i = 1; i < s->n; i++)
+        sum += (s->y[i] - s->y[i - 1]) * (s->y[i] - s->y[i - 1]);
+    return fmax(sum / 2, s->least) / (double)(s->n - 1);
+}
+
+static double
+variance_of_levels(const search *s)
+{
+    double sum =
+        squares(s, s->n_points ? s->point[s->n_points - 1].at : 0, s->n);
+    for (size_t i = 0; i < s->n_points; i++)
+        sum += squares(s, begin_of(s, i), s->point[i].at);
+    return fmax(sum, s->least) / (double)(s->n - 1 - s->n_points);
+}
+
+/* A point costs what it explains if its p is alpha.  The variance is that of
+ * the levels, and the levels are those of the variance. */
+static void
+find_levels(search *s)
+{
+    double t = conv_t_quantile(s->alpha / 2, (double)(s->n - 2));
+    double variance = variance_of_neighbours(s);
+    size_t before = s->n; /* more points than there can be */
+    partition(s, variance, t * t);
+    for (int i = 1; i < ROUNDS && s->n_points != before; i++) {
+        before = s->n_points;
+        partition(s, variance_of_levels(s), t * t);
+    }
+}
+
+/* ---- the place ---- */
+
+/* chance[m], of a level that begins m values after `first`, but for a common
+ * factor, with any means and any variance: L^(2 - n), L the root of the sum of
+ * squares. */
+static void
+find_chances(const search *s, size_t first, size_t n, double *chance)
+{
+    double most = -INFINITY;
+    for (size_t m = LEAST_LEVEL; m + LEAST_LEVEL <= n; m++) {
+        double sum =
+            squares(s, first, first + m) + squares(s, first + m, first + n);
+        chance[m] = (2 - (double)n) / 2 * log(fmax(sum, s->least));
+        most = fmax(most, chance[m]);
+    }
+    for (size_t m = LEAST_LEVEL; m + LEAST_LEVEL <= n; m++)
+        chance[m] = exp(chance[m] - most);
+}
+
+/* The chance of the places within REACH of m, near ones counting more. */
+static double
+chance_around(const double *chance, size_t m, size_t n)
+{
+    double sum = 0;
+    for (int j = -REACH; j <= REACH; j++) {
+        size_t at = m + (size_t)(j + REACH);
+        if (at >= LEAST_LEVEL + REACH && at - REACH + LEAST_LEVEL <= n)
+            sum += (NEAR - abs(j)) * chance[at - REACH];
+    }
+    return sum;
+}
+
+/* Between its neighbours each point goes to where a change within REACH builds
+ * is most likely: the likeliest build alone is often one by chance. */
+static void
+place(search *s)
+{
+    double *chance = s->cost;
+    for (size_t i = 0; i < s->n_points; i++) {
+        size_t first = begin_of(s, i), n = end_of(s, i) - first;
+        double most = 0;
+        find_chances(s, first, n, chance);
+        for (size_t m = LEAST_LEVEL; m + LEAST_LEVEL <= n; m++) {
+            double around = chance_around(chance, m, n);
+            if (around > most) {
+                most = around;
+                s->point[i].at = first + m;
+            }
+        }
+    }
+}
+
+/* ---- the judgement ---- */
+
 static void
 judge(search *s, size_t i)
 {
@@ -153,8 +220,8 @@ judge(search *s, size_t i)
     p->p = student(s->y + first, p->at - first, last - first);
 }
 
-/* Points were found in windows; between the levels that remain, the least
- * certain one goes until each is certain. */
+/* The variance was that of all levels; by that of the two levels beside each
+ * point, the least certain point goes until each is certain. */
 static void
 prune(search *s)
 {
@@ -177,26 +244,35 @@ prune(search *s)
     }
 }
 
-/* Between its neighbours each point goes to where the levels explain most: the
- * energy distance finds changes of any kind, and places those of the mean less
- * exactly. */
-static void
-place(search *s)
+static bool
+allocate(search *s)
 {
-    for (size_t i = 0; i < s->n_points; i++) {
-        size_t first = begin_of(s, i), n = end_of(s, i) - first;
-        const double *y = s->y + first;
-        double sum = 0, all = conv_mean(y, n) * (double)n, most = -1;
-        for (size_t m = 1; m + LEAST_LEVEL <= n; m++) {
-            sum += y[m - 1];
-            double d = sum / (double)m - (all - sum) / (double)(n - m);
-            double between = d * d * (double)m * (double)(n - m);
-            if (m >= LEAST_LEVEL && between > most) {
-                most = between;
-                s->point[i].at = first + m;
-            }
-        }
-    }
+    s->sum = calloc(s->n + 1, sizeof *s->sum);
+    s->square = calloc(s->n + 1, sizeof *s->square);
+    s->cost = calloc(s->n + 1, sizeof *s->cost);
+    s->from = calloc(s->n + 1, sizeof *s->from);
+    return s->sum && s->square && s->cost && s->from;
+}
+
+static void
+release(search *s)
+{
+    free(s->sum);
+    free(s->square);
+    free(s->cost);
+    free(s->from);
+}
+
+/* A constant has no points. */
+static void
+search_points(search *s)
+{
+    take_sums(s);
+    if (s->least <= 0)
+        return;
+    find_levels(s);
+    place(s);
+    prune(s);
 }
 
 pr_code
@@ -207,15 +283,17 @@ conv_change_points(const double *y, size_t n, double alpha, conv_point *ret,
     for (size_t i = 0; i < n; i++)
         if (!isfinite(y[i]))
             return PR_FAIL(err, PR_USAGE,
-                           "value %zu of a series is not a"
-                           " number",
-                           i + 1);
-    split(&s, 0, n);
-    prune(&s);
-    place(&s);
-    prune(&s);
+                           "value %zu of a series is not a number", i + 1);
+    if (n < 2 * LEAST_LEVEL) {
+        *ret_n = 0;
+        return PR_OK;
+    }
+    bool has_room = allocate(&s);
+    if (has_room)
+        search_points(&s);
+    release(&s);
     *ret_n = s.n_points;
-    return PR_OK;
+    return has_room ? PR_OK : pr_no_memory(err);
 }
 
 /* ---- the newest ---- */

@@ -155,10 +155,12 @@ typedef struct conv_point {
     double p;             /* of Student's test between these values */
 } conv_point;
 
-#define CONV_HISTORY_ALPHA 2e-4
+#define CONV_HISTORY_ALPHA 3e-4
 
-/* The points at which the level of n values changes; each with p <= alpha.
- * ret[n] is the caller's; returns how many. */
+/* The points at which the level of n values changes, in order; each with p <=
+ * alpha, and at least three values apart.  ret[n] is the caller's; *ret_n is
+ * how many.  PR_USAGE for a value that is not finite; PR_NOMEM.  The time grows
+ * with n * n: 0.1 ms for 200 values. */
 pr_code conv_change_points(const double *y, size_t n, double alpha,
                            conv_point *ret, size_t *ret_n, pr_err *err);
 

@@ -5,7 +5,8 @@
  *
  * Rows, tab-separated: unchanged series of 113 builds (false points in one,
  * alarms of the newest build in 1000); series of 80 builds with a step at a
- * random place (found within 3 builds); seconds for 10,000 series of 200.  Then,
+ * random place (found within 3 builds); the same by two oracles; seconds for
+ * 10,000 series of 200.  Then,
  * of recorded programs, as simulate.c reads them: the series of each function
  * with an sd between runs of .04 to .08, in the order of recording; and series
  * of 80 values drawn from it with a step.
@@ -77,6 +78,81 @@ print_step(size_t n, double step, double low, double high)
     }
     printf("step\t%.0f\t%.2f-%.2f\t%.3f\n", 100 * step, low, high,
            (double)found / (double)n);
+}
+
+/* ---- oracles ---- */
+
+enum { BUILDS = 80, FIRST = 10, LAST = 70 }; /* of steps */
+
+/* log_chance[at] of a step at each place, of levels 0 and `step`. */
+static void
+know_levels(const double *y, double sd, double step, double *log_chance)
+{
+    double sum = 0;
+    for (size_t at = BUILDS; at-- > FIRST;) {
+        sum += step * (y[at] - step / 2) / (sd * sd);
+        log_chance[at] = sum;
+    }
+}
+
+/* The same of levels that are as likely wherever they are. */
+static void
+know_noise(const double *y, double sd, double step, double *log_chance)
+{
+    (void)step;
+    double all = 0, sum = 0;
+    for (size_t i = 0; i < BUILDS; i++)
+        all += y[i];
+    for (size_t at = 0; at < LAST; at++) {
+        if (at >= FIRST) {
+            double m = (double)at, n = BUILDS - m;
+            double d = sum / m - (all - sum) / n;
+            log_chance[at] = d * d * m * n / (m + n) / (2 * sd * sd);
+        }
+        sum += y[at];
+    }
+}
+
+/* The place with the largest chance of a step within 3 builds. */
+static size_t
+likeliest(const double *log_chance)
+{
+    size_t best = FIRST;
+    double most = 0, top = log_chance[FIRST];
+    for (size_t at = FIRST; at < LAST; at++)
+        top = fmax(top, log_chance[at]);
+    for (size_t at = FIRST; at < LAST; at++) {
+        double sum = 0;
+        for (size_t j = at < FIRST + 3 ? FIRST : at - 3;
+             j <= at + 3 && j < LAST; j++)
+            sum += exp(log_chance[j] - top);
+        if (sum > most) {
+            most = sum;
+            best = at;
+        }
+    }
+    return best;
+}
+
+/* No search finds more in this noise: an oracle knows its sd, that the series
+ * has one step, and that it is not near an end. */
+static void
+print_oracle(const char *name, size_t n,
+             void (*know)(const double *, double, double, double *))
+{
+    double y[BUILDS], log_chance[BUILDS], step = log1p(0.1);
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = FIRST + (size_t)(uniform() * (LAST - FIRST));
+        double sd = 0.04 + 0.04 * uniform();
+        make(y, BUILDS, sd, 0);
+        for (size_t b = at; b < BUILDS; b++)
+            y[b] += step;
+        know(y, sd, step, log_chance);
+        size_t best = likeliest(log_chance);
+        found += best + 3 >= at && best <= at + 3;
+    }
+    printf("oracle\t10\t%s\t%.3f\n", name, (double)found / (double)n);
 }
 
 static void
@@ -205,6 +281,8 @@ main(int argc, char **argv)
     print_step(n, 0.10, 0.04, 0.08);
     print_step(n, 0.20, 0.04, 0.08);
     print_step(n, 0.05, 0.02, 0.04);
+    print_oracle("knows sd and number of steps", n, know_noise);
+    print_oracle("knows these and both levels", n, know_levels);
     print_speed();
     read_recorded();
     return 0;

@@ -88,6 +88,9 @@ def print_history(rows):
     table("History: one step in 80 builds, simulated",
           ["step, %", "sd between builds", "found within 3 builds"],
           [row[1:] for row in rows if row[0] == "step"])
+    table("History: the same step, found by an oracle; sd 0.04 to 0.08",
+          ["step, %", "oracle", "found within 3 builds"],
+          [row[1:] for row in rows if row[0] == "oracle"])
     table("History: recorded series, and a step of 10 % in 80 builds drawn"
           " from those with an sd of 0.04 to 0.08",
           ["program", "unchanged series", "false points in all of them",

@@ -7,8 +7,10 @@
  *     quantile ABOVE DF     the t above which a share of ABOVE lies
  *     sides SCALE K M F     then K + M units of work, K + M pairs (samples,
  *                           microseconds) of whole runs, and F lines of as many
- * Prints one line of numbers for each number, and for sides a line of the
- * comparison and one for each function.
+ *     series ALPHA N        then N values
+ * Prints one line of numbers for each number, for sides a line of the
+ * comparison and one for each function, and for a series a line of the newest
+ * values with the number of points, and one for each point.
  */
 #include "converter/compare/distribution.h"
 
@@ -75,6 +77,32 @@ compare_sides(void)
     free(change);
 }
 
+static void
+search_series(void)
+{
+    double alpha;
+    size_t n, n_points;
+    pr_err err = PR_ERR_INIT;
+    if (scanf("%lf %zu", &alpha, &n) != 2)
+        exit(2);
+    double *y = calloc(n + 1, sizeof *y);
+    conv_point *point = calloc(n + 1, sizeof *point);
+    for (size_t i = 0; i < n; i++)
+        if (scanf("%lf", &y[i]) != 1)
+            exit(2);
+    if (conv_change_points(y, n, alpha, point, &n_points, &err) != PR_OK) {
+        fprintf(stderr, "%s\n", err.what);
+        exit(1);
+    }
+    conv_newest newest = conv_judge_newest(y, n);
+    printf("%zu %.17g %.17g %zu\n", newest.n, newest.ratio, newest.p, n_points);
+    for (size_t i = 0; i < n_points; i++)
+        printf("%zu %.17g %.17g %.17g\n", point[i].at, point[i].before,
+               point[i].after, point[i].p);
+    free(y);
+    free(point);
+}
+
 int
 main(void)
 {
@@ -83,6 +111,8 @@ main(void)
     while (scanf("%15s", command) == 1)
         if (strcmp(command, "sides") == 0)
             compare_sides();
+        else if (strcmp(command, "series") == 0)
+            search_series();
         else if (scanf("%lf %lf", &x, &df) != 2)
             return 2;
         else if (strcmp(command, "t") == 0)

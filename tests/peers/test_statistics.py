@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""spec/compare.md, 3, by numpy and scipy, against the library's answers.
+"""spec/compare.md, 3 and 7, by numpy and scipy, against the library's answers.
 
     test_statistics.py [SEED]
 """
@@ -294,6 +294,118 @@ def check_sides(results, rnd):
                   taken == {0, 1, 2}, taken)
 
 
+# ---- series ----
+
+def partition(y, variance, penalty):
+    """The first values of the levels of least cost: by extending the best
+    levels of every beginning by one level, all at once."""
+    n = len(y)
+    best = {0: (-penalty, [])}
+    for last in range(3, n + 1):
+        best[last] = min(
+            (cost + penalty + ((y[at:last] - y[at:last].mean()) ** 2).sum()
+             / variance, points + [at])
+            for at, (cost, points) in best.items() if at + 3 <= last)
+    return best[n][1][1:]
+
+
+def levels(y, points):
+    return np.split(y, points)
+
+
+def squares_of(parts):
+    return sum(((part - part.mean()) ** 2).sum() for part in parts)
+
+
+def place(y):
+    """Where one point of y goes, and whether another place is as good."""
+    n = len(y)
+    places = np.arange(3, n - 2)
+    logs = np.array([(2 - n) / 2 * np.log(squares_of(levels(y, [m])))
+                     for m in places])
+    chance = np.exp(logs - logs.max())
+    around = np.convolve(chance, [9, 10, 11, 12, 11, 10, 9])[3:-3]
+    return (places[around.argmax()],
+            (around > around.max() * (1 - 1e-9)).sum() > 1)
+
+
+def search(y, alpha):
+    """(points with their p, whether two places were as good)"""
+    n, old = len(y), None
+    penalty = stats.t.isf(alpha / 2, n - 2) ** 2
+    variance = (np.diff(y) ** 2).sum() / 2 / (n - 1)
+    points, close_call = [], False
+    for _ in range(10):
+        points = partition(y, variance, penalty)
+        variance = squares_of(levels(y, points)) / (n - 1 - len(points))
+        if old == len(points):
+            break
+        old = len(points)
+    for i in range(len(points)):
+        first = points[i - 1] if i else 0
+        last = points[i + 1] if i + 1 < len(points) else n
+        at, is_tie = place(y[first:last])
+        points[i] = first + at
+        close_call |= is_tie
+    while points:
+        parts = levels(y, points)
+        p = [stats.ttest_ind(a, b).pvalue for a, b in zip(parts, parts[1:])]
+        if max(p) <= alpha:
+            return points, p, close_call
+        del points[int(np.argmax(p))]
+    return [], [], close_call
+
+
+def newest(y):
+    n, ratio, least = 0, 1, 1
+    for m in (1, 2, 4, 8):
+        if len(y) < m + 9:
+            break
+        before = y[max(len(y) - m - 30, 0):len(y) - m]
+        p = stats.ttest_ind_from_stats(  # a single value has no sd
+            before.mean(), before.std(ddof=1), len(before), y[-m:].mean(),
+            y[-m:].std(ddof=1) if m > 1 else 0, m).pvalue
+        if p < least:
+            least = p
+            if p < 0.001 / 4:
+                n, ratio = m, np.exp(y[-m:].mean() - before.mean())
+    return n, ratio, least
+
+
+def make_series(rnd):
+    n = int(rnd.integers(6, 110))
+    y = rnd.normal(5, 0.05, n)
+    if rnd.random() < 0.3:  # heavy tails
+        y += 0.05 * rnd.standard_t(3, n)
+    for _ in range(rnd.integers(4)):
+        y[rnd.integers(n):] += rnd.normal(0, 0.25)
+    return y
+
+
+def check_series(results, rnd):
+    wrong, found, alarms, ties = [], 0, 0, 0
+    for i in range(120):
+        y, alpha = make_series(rnd), float(rnd.choice([3e-4, 1e-2]))
+        mine = library("series %r %d %s\n" % (alpha, len(y), " ".join(
+            repr(float(v)) for v in y)))
+        points, p, tie = search(y, alpha)
+        parts = levels(y, points)
+        means = np.array([part.mean() for part in parts])
+        theirs = np.column_stack([points, means[:-1], means[1:], p])
+        head = [*newest(y), len(points)]
+        found, alarms = found + len(points), alarms + (head[0] > 0)
+        if tie:  # rounding decides between two places
+            ties += 1
+        elif not (close(mine[0], head, 1e-7) and
+                  (not points or close(np.array(mine[1:]), theirs, 1e-7))):
+            wrong.append((i, mine, head, theirs.tolist()))
+    results.check("points of series are numpy's, their p scipy's", not wrong,
+                  wrong[:2])
+    results.check("series with points, and newest values that differ, were "
+                  "among them", found > 20 and alarms > 5 and ties < 12,
+                  (found, alarms, ties))
+
+
 def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     print("# seed %d" % seed)
@@ -301,6 +413,7 @@ def main():
     rnd = np.random.default_rng(seed)
     check_distributions(results, rnd)
     check_sides(results, rnd)
+    check_series(results, rnd)
     results.exit()
 
 
