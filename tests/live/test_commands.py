@@ -116,6 +116,16 @@ subprocess.run([sys.executable, "busy.py", "0"])
 """ % SHORT
 
 
+# Children that stay until they are recorded.
+TWO = """\
+import subprocess, sys
+children = [subprocess.Popen([sys.executable, "busy.py", "0"])
+            for _ in range(2)]
+for child in children:
+    child.wait()
+"""
+
+
 def record_many(*before):
     with open("busy.py", "w") as file:
         file.write(BUSY)
@@ -149,9 +159,17 @@ def children_that_came_and_went_are_counted():
 
 @live.once
 def the_counters_of_the_summary_are_the_sums_of_those_in_the_files():
-    said, _ = record_many()
+    # a child that is not a Python may be attached to before its exec: it has
+    # counters and no file
+    with open("busy.py", "w") as file:
+        file.write(BUSY)
+    with open("two.py", "w") as file:
+        file.write(TWO)
+    said = live.succeed(live.PYREC, "--children", "--stats", "-o", "run.bin",
+                        "--", live.ANY_PYTHON, "two.py").stderr
     files = [live.Database(name) for name in os.listdir(".")
              if name.endswith(".bin")]
+    expect(len(files) == 3, "%d files", len(files))
     shown = dict(re.findall(r"(?m)^  (\w+) +(\d+)$", said))
     expect(int(shown["memory_reads"]) > 0, "%s", shown)
     for name, value in shown.items():
@@ -160,14 +178,21 @@ def the_counters_of_the_summary_are_the_sums_of_those_in_the_files():
                total)
 
 
+# No worker begins before both are recorded.
 POOL = """\
-import concurrent.futures, multiprocessing, sys
+import concurrent.futures, multiprocessing, os
 def hot(n):
     return sum(i * i for i in range(n))
+def begin(barrier):
+    while not os.path.exists("run.%d.bin" % os.getpid()):
+        hot(1000)
+    hot(3000000)
+    barrier.wait()
 if __name__ == "__main__":
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
-        print(sum(pool.map(hot, [100000] * 60)))
+    with concurrent.futures.ProcessPoolExecutor(
+            2, context, begin, (context.Barrier(2),)) as pool:
+        print(sum(pool.map(hot, [100000] * 6)))
 """
 
 
