@@ -228,7 +228,7 @@ faults_are_reported_with_their_column(void **state)
         {"top per mouse", 8, "'mouse' is not function"},
         {"top where depth ~ 3", 16, "'~' is not =, !="},
         {"top where depth = x", 18, "is not a whole number"},
-        {"top where file < x", 17, "only a number is less"},
+        {"top where file < x", 17, "compare only numbers"},
         {"top only stdlip", 9, "'stdlip' is not project"},
         {"top as cvs", 7, "'cvs' is not table, csv"},
         {"top between 1s", 14, "ends where and"},
