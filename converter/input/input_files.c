@@ -78,6 +78,18 @@ add_base(conv_paths *paths, const char *path, pr_err *err)
     return PR_USAGE;
 }
 
+/* '-' is a habit of other programs; a file of that name is './-'. */
+static pr_code
+refuse_stdin(const char *path, pr_err *err)
+{
+    if (strcmp(path, "-") != 0)
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE, "an input is a file, not standard input");
+    pr_err_hint(err, "a profile is read from its end as well: copy it to a "
+                     "file first");
+    return PR_USAGE;
+}
+
 pr_code
 conv_paths_expand(const char *base, const char *const *input, size_t n,
                   conv_paths *ret, pr_err *err)
@@ -91,8 +103,10 @@ conv_paths_expand(const char *base, const char *const *input, size_t n,
         rc = add_base(ret, base, err);
     for (size_t i = 0; i < n && rc == PR_OK; i++) {
         bool directory = stat(input[i], &st) == 0 && S_ISDIR(st.st_mode);
-        rc = directory ? add_directory(ret, input[i], err)
-                       : add_path(ret, strdup(input[i]), err);
+        rc = refuse_stdin(input[i], err);
+        if (rc == PR_OK)
+            rc = directory ? add_directory(ret, input[i], err)
+                           : add_path(ret, strdup(input[i]), err);
     }
     return rc;
 }

@@ -127,6 +127,8 @@ expect "a server is not followed" 2 \
     "$pyconv" run.bin --follow -o clickhouse://127.0.0.1:1/x
 
 expect "no file" 2 "$pyconv" --to pstats
+expect "standard input is not an input" 2 "$pyconv" - --to pstats -o x.pstats
+holds "with the remedy" err "copy it to a file"
 expect "no target" 2 "$pyconv" run.bin
 holds "which says where to find one" err "pyconv --list"
 expect "the list of targets" 0 "$pyconv" --list
