@@ -18,7 +18,7 @@ def counters(path):
 
 @live.each_python
 def a_tick_of_a_sleeping_thread_reads_memory_twice(python):
-    with live.Target(python, "sleeper.py") as target:
+    with live.Target(python, "sleeper.py", preferred=True) as target:
         live.record(target, "run.bin", "-r", RATE, seconds=2)
     ticks = int(live.Database("run.bin").meta("count.ticks"))
     reads = counters("run.bin")["memory_reads"]
