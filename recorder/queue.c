@@ -60,9 +60,9 @@ typedef struct queue {
     sem_t work;
     pthread_t encoder;
     bool started;
-    atomic_bool ending; /* without a last message */
-    bool aborting;      /* the encoder's: abort was the last message */
-    pr_sink *out;       /* the encoder's */
+    atomic_bool ending;   /* without a last message */
+    atomic_bool aborting; /* the end is abort() */
+    pr_sink *out;         /* the encoder's */
     rec_queue_idle idle;
     pr_err error;    /* the encoder's, until it ended */
     uint64_t *times; /* the encoder's: the samples of one delta */
@@ -545,7 +545,8 @@ take(queue *q)
             atomic_store(&q->failed, (int)code);
     }
     atomic_store(&q->tail, tail + m.size);
-    q->aborting = m.kind == MESSAGE_ABORT;
+    if (m.kind == MESSAGE_ABORT)
+        atomic_store(&q->aborting, true);
     return m.kind != MESSAGE_FINISH && m.kind != MESSAGE_ABORT;
 }
 
@@ -567,7 +568,7 @@ wait_for_work(queue *q)
 static void
 end_output(queue *q)
 {
-    if (q->aborting || atomic_load(&q->failed) != PR_OK) {
+    if (atomic_load(&q->aborting) || atomic_load(&q->failed) != PR_OK) {
         q->out->ops->abort(q->out);
         return;
     }
@@ -626,9 +627,10 @@ end(queue *q, message_kind kind, pr_err *err)
 }
 
 pr_code
-rec_queue_end(pr_sink *sink, pr_err *err)
+rec_queue_end(pr_sink *sink, bool keep, pr_err *err)
 {
     queue *q = queue_of(sink);
+    atomic_store(&q->aborting, !keep);
     atomic_store(&q->ending, true);
     sem_post(&q->work);
     pthread_join(q->encoder, NULL);

@@ -18,6 +18,7 @@
 
 #include <pyrec/error.h>
 #include <pyrec/sink.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,9 +39,9 @@ size_t rec_queue_free(const pr_sink *queue);
 size_t rec_queue_size(const pr_sink *queue);
 
 /* The producer does not answer: finish() the output with the messages put so
- * far and wait for that.  The ring stays, since the producer may come back to
- * it. */
-pr_code rec_queue_end(pr_sink *queue, pr_err *err);
+ * far, or abort() it if it is not to be kept, and wait for that.  The ring
+ * stays, since the producer may come back to it. */
+pr_code rec_queue_end(pr_sink *queue, bool keep, pr_err *err);
 
 pr_code rec_queue_tick(pr_sink *queue, uint64_t now_us, pr_err *err);
 

@@ -232,16 +232,31 @@ end_recording(rec_record *r, rec_report *t, pr_err *err)
     return finish_file(r, t, err);
 }
 
+/* The kernel holds a read of the target. */
+pr_code
+rec_record_explain_held(pid_t pid, pr_err *err)
+{
+    PR_FAIL(err, PR_IO, "process %d: a read of its memory does not return",
+            (int)pid);
+    pr_err_hint(err, "what provides that memory (a file server, a handler of "
+                     "userfaultfd) does not answer");
+    return PR_IO;
+}
+
 /* The kernel holds the sampler, in a read of the target for example.  The
- * sampler keeps the objects it works on; the file ends with the samples that it
- * has put into the queue. */
+ * sampler keeps the objects that it works on; the file ends with the samples that
+ * it has put into the queue, and without a complete tick there is no file. */
 static pr_code
 abandon(rec_record *r, rec_report *t, pr_err *err)
 {
-    pr_sink *queue = r->queue;
+    bool sampled = rec_sampler_has_ticked(r->sampler);
     t->hung = true;
     t->wall_ns = rec_now_ns() - r->start_ns;
-    return rec_queue_end(queue, err);
+    pr_code code = rec_queue_end(r->queue, sampled, err);
+    if (code == PR_OK && !sampled)
+        code =
+            rec_record_explain_held(rec_unwinder_target(r->unwinder)->pid, err);
+    return code;
 }
 
 static void
@@ -348,30 +363,118 @@ start_sampling(rec_record *r, pr_err *err)
     return rec_sampler_start(r->unwinder, r->queue, &opts, &r->sampler, err);
 }
 
-pr_code
-rec_record_start(const rec_record_opts *opts, pid_t pid, const char *output,
-                 rec_record **ret, pr_err *err)
+/* Reads of the target, on the thread of a bounded call. */
+typedef struct reading {
+    rec_record *record;
+    pid_t pid;
+    pr_code code;
+    pr_err err;
+    pr_err *wanted; /* &err; NULL: nobody wants the reason, which costs time */
+} reading;
+
+static void
+run_attach(void *context)
 {
+    reading *a = context;
+    rec_record *r = a->record;
+    a->code = rec_unwinder_open(a->pid, &r->opts.unwinder, r->queue,
+                                &r->unwinder, a->wanted);
+}
+
+static void
+release_attach(void *context)
+{
+    reading *a = context;
+    release(a->record);
+    free(a);
+}
+
+static void
+run_prepare(void *context)
+{
+    reading *a = context;
+    a->code = rec_tick_prepare(a->record->unwinder, a->wanted);
+}
+
+/* *ret_held: the kernel holds the reads, and the record is theirs. */
+static pr_code
+read_target(rec_record *r, pid_t pid, const rec_job *how,
+            const rec_bound *bound, bool *ret_held, pr_err *err)
+{
+    reading *a = calloc(1, sizeof *a);
+    if (!a)
+        return pr_no_memory(err);
+    *a = (reading){.record = r, .pid = pid, .err = PR_ERR_INIT};
+    a->wanted = err ? &a->err : NULL;
+    rec_job job = {how->run, how->release, a};
+    if (bound)
+        *ret_held = !rec_bounded_call(&job, bound);
+    else
+        how->run(a);
+    if (*ret_held)
+        return rec_record_explain_held(pid, err);
+    pr_code code = a->code;
+    if (code != PR_OK && err && err->code == PR_OK)
+        *err = a->err;
+    free(a);
+    return code;
+}
+
+pr_code
+rec_record_attach(const rec_record_opts *opts, pid_t pid,
+                  const rec_bound *bound, rec_record **ret, bool *ret_held,
+                  pr_err *err)
+{
+    static const rec_job how = {.run = run_attach, .release = release_attach};
     rec_record *r = calloc(1, sizeof *r);
+    *ret_held = false;
     if (!r)
         return pr_no_memory(err);
     r->opts = *opts;
     pr_code code = rec_queue_new(QUEUE_BYTES, &r->queue, err);
     if (code == PR_OK)
-        code = rec_unwinder_open(pid, &opts->unwinder, r->queue, &r->unwinder,
-                                 err);
-    if (code == PR_OK) {
-        r->start_ns = rec_unwinder_start_ns(r->unwinder);
-        code = start_writing(r, output, err);
-    }
+        code = read_target(r, pid, &how, bound, ret_held, err);
+    if (code == PR_OK)
+        *ret = r;
+    else if (!*ret_held)
+        release(r);
+    return code;
+}
+
+/* Find all threads.  A reader that is left and comes back still has the ring,
+ * the unwinder and the record, which are never freed. */
+static pr_code
+prepare(rec_record *r, const rec_bound *bound, bool *ret_held, pr_err *err)
+{
+    static const rec_job how = {.run = run_prepare, .release = free};
+    pid_t pid = rec_unwinder_target(r->unwinder)->pid;
+    pr_code code = read_target(r, pid, &how, bound, ret_held, err);
+    if (*ret_held)
+        rec_queue_end(r->queue, false, NULL);
+    return code;
+}
+
+pr_code
+rec_record_begin(rec_record *r, const char *output, const rec_bound *bound,
+                 bool *ret_held, pr_err *err)
+{
+    *ret_held = false;
+    r->start_ns = rec_unwinder_start_ns(r->unwinder);
+    pr_code code = start_writing(r, output, err);
+    if (code == PR_OK)
+        code = prepare(r, bound, ret_held, err);
     if (code == PR_OK)
         code = start_sampling(r, err);
-    if (code != PR_OK) {
+    if (code != PR_OK && !*ret_held)
         release(r);
-        return code;
-    }
-    *ret = r;
-    return PR_OK;
+    return code;
+}
+
+void
+rec_record_free(rec_record *r)
+{
+    if (r)
+        release(r);
 }
 
 int

@@ -5,6 +5,7 @@
 #ifndef RECORDER_RECORD_H
 #define RECORDER_RECORD_H
 
+#include "recorder/bounded_call.h"
 #include "recorder/metadata.h"
 #include "recorder/sampler.h"
 #include <pyrec/writer.h>
@@ -38,9 +39,23 @@ uint64_t rec_report_samples(const rec_report *report);
 /* Add the report of another process. */
 void rec_report_add(rec_report *sum, const rec_report *report);
 
-/* Attach to pid, create `output`, start sampling. */
-pr_code rec_record_start(const rec_record_opts *opts, pid_t pid,
-                         const char *output, rec_record **ret, pr_err *err);
+/* Attach to pid.  *ret_held: the kernel holds a read of its memory, and the
+ * time of the bound is over; PR_IO.  Without a bound (NULL) this waits.  Other codes as rec_unwinder_open().  With
+ * err NULL the reason costs no time. */
+pr_code rec_record_attach(const rec_record_opts *opts, pid_t pid,
+                          const rec_bound *bound, rec_record **ret,
+                          bool *ret_held, pr_err *err);
+
+/* Set *err to the reason of a held attach; PR_IO. */
+pr_code rec_record_explain_held(pid_t pid, pr_err *err);
+
+/* Create `output`, find the threads, start sampling.  On failure the record is
+ * gone, and `output` too.  *ret_held as above. */
+pr_code rec_record_begin(rec_record *record, const char *output,
+                         const rec_bound *bound, bool *ret_held, pr_err *err);
+
+/* A record that did not begin.  Takes NULL. */
+void rec_record_free(rec_record *record);
 
 /* A descriptor that becomes readable when the recording ended by itself. */
 int rec_record_fd(const rec_record *record);
@@ -66,9 +81,10 @@ void rec_record_note_children(rec_record *record, const char *how,
                               uint64_t seen, uint64_t gone);
 
 /* Wait for its end, at most REC_RECORD_END_MS after it was asked to; complete
- * the file; free.  A sampler that waits for a processor has ten seconds.  PR_OK also when the target has ended.  Without a sample:
- * PR_NO_PROCESS if the target ended before the first one, or PR_TORN, with the
- * reason. */
+ * the file; free.  A sampler that waits for a processor has ten seconds.  PR_OK
+ * also when the target has ended.  Without a sample: PR_NO_PROCESS if the
+ * target ended before the first one, PR_IO if the kernel holds the read of its
+ * memory, or PR_TORN, with the reason. */
 pr_code rec_record_finish(rec_record *record, rec_report *ret, pr_err *err);
 
 #endif

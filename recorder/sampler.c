@@ -88,7 +88,7 @@ struct rec_sampler {
     _Atomic uint64_t period_ns; /* wanted */
     seat *seat; /* one a CPU, and after them the one that is anywhere */
     int n_cpus;
-    atomic_bool stop;
+    atomic_bool stop, ticked;
     int event_fd;
     const char *policy;
     pthread_mutex_t ending; /* guards cpu_ns */
@@ -295,6 +295,7 @@ end_tick(rec_sampler *s)
         rec_tick_count(s->unwinder, PR_COUNT_MISSED, next - s->tick - 1);
     s->tick = next;
     s->pass = 0;
+    atomic_store(&s->ticked, true);
     /* a tick that took so long lies in the gap */
     bool stalled = now - s->begun_ns >= rec_schedule_stall_ns(&s->schedule);
     if (!s->starved)
@@ -601,9 +602,7 @@ rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
     s->policy = "other";
     pthread_mutex_init(&s->ending, NULL);
     s->error = (pr_err)PR_ERR_INIT;
-    pr_code code = rec_tick_prepare(unwinder, err);
-    if (code == PR_OK)
-        code = make_seats(s, err);
+    pr_code code = make_seats(s, err);
     rec_suspension_init(&s->standstill, rec_unwinder_target(unwinder)->pid);
     s->sampled_ns = rec_now_ns();
     if (rec_schedule_due(&s->schedule, 0) < s->sampled_ns)
@@ -642,6 +641,12 @@ rec_sampler_has_ended(const rec_sampler *s, int wait_ms)
 {
     struct pollfd p = {s->event_fd, POLLIN, 0};
     return poll(&p, 1, wait_ms) > 0;
+}
+
+bool
+rec_sampler_has_ticked(const rec_sampler *s)
+{
+    return atomic_load(&s->ticked);
 }
 
 bool

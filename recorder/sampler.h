@@ -52,7 +52,8 @@ typedef struct rec_sampler_opts {
     bool realtime; /* SCHED_FIFO */
 } rec_sampler_opts;
 
-/* Start.  The sink is the queue that the unwinder emits to. */
+/* Start, after rec_tick_prepare().  The sink is the queue that the unwinder
+ * emits to. */
 pr_code rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
                           const rec_sampler_opts *opts, rec_sampler **ret,
                           pr_err *err);
@@ -65,6 +66,9 @@ void rec_sampler_stop(rec_sampler *sampler);
 
 /* Has it ended?  Waits for that at most this long. */
 bool rec_sampler_has_ended(const rec_sampler *sampler, int wait_ms);
+
+/* Has a tick been completed? */
+bool rec_sampler_has_ticked(const rec_sampler *sampler);
 
 /* Does one of its threads run, or wait for a processor? */
 bool rec_sampler_is_runnable(const rec_sampler *sampler);

@@ -90,16 +90,13 @@ take_signal(session *s)
 }
 
 /* When the recording ends; UINT64_MAX: not known.  Each sampler counts its
- * duration itself, from its first tick.  Until a process is recorded, the
- * duration limits the wait for one, except with --wait. */
+ * duration itself, from its first tick. */
 static uint64_t
 stop_ns(const session *s)
 {
-    const rec_options *o = s->options;
-    bool limited = o->duration_ns && (s->tree.begun || !o->wait);
-    uint64_t over = s->tree.begun ? (uint64_t)OVERTIME_MS * 1000000 : 0;
-    uint64_t end =
-        limited ? s->tree.start_ns + o->duration_ns + over : UINT64_MAX;
+    uint64_t end = rec_tree_end_ns(&s->tree);
+    if (end != UINT64_MAX && s->tree.begun)
+        end += (uint64_t)OVERTIME_MS * 1000000;
     uint64_t by_signal = s->signals ? s->signal_ns + s->grace_ns : UINT64_MAX;
     return end < by_signal ? end : by_signal;
 }
@@ -270,7 +267,7 @@ open_session(session *s, pr_err *err)
         s->root_fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (s->children)
         rec_descendants_watch(s->children, pid);
-    rec_tree_init(&s->tree, o, &s->screen);
+    rec_tree_init(&s->tree, o, &s->screen, s->signal_fd);
     s->overhead =
         rec_overhead_begin(o->overhead, o->period_ns, s->tree.start_ns);
     if (o->overhead)

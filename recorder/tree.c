@@ -27,10 +27,12 @@ enum {
 };
 
 void
-rec_tree_init(rec_tree *tree, const rec_options *options, rec_screen *screen)
+rec_tree_init(rec_tree *tree, const rec_options *options, rec_screen *screen,
+              int signal_fd)
 {
     *tree = (rec_tree){.options = options,
                        .screen = screen,
+                       .signal_fd = signal_fd,
                        .id = rec_recording_id_make(),
                        .start_ns = rec_now_ns(),
                        .period_ns = options->period_ns};
@@ -79,18 +81,14 @@ name_child(const rec_tree *tree, pid_t pid)
 }
 
 /* A default names the script of the Python, and a wrapper of it (a shell, env)
- * has the same pid before: that name is taken from a process that is a Python.
- * It stays once a file has it or is named after it. */
+ * has the same pid before: that name is taken from a process to which pyrec has
+ * attached.  It stays once a file has it or is named after it. */
 static pr_code
 name_output(rec_tree *tree, rec_member *m, pr_err *err)
 {
-    rec_target target;
     pr_code code = PR_OK;
-    if (m->root && !tree->options->output && !tree->begun) {
-        code = rec_target_identify(m->pid, &target, err);
-        if (code == PR_OK)
-            code = name_root(tree, m->pid, err);
-    }
+    if (m->root && !tree->options->output && !tree->begun)
+        code = name_root(tree, m->pid, err);
     if (code != PR_OK)
         return code;
     free(m->output);
@@ -237,7 +235,7 @@ may_become_python(const rec_tree *tree, const rec_member *m, pr_code code)
 /* Try again, the less often the older it is.  A child that did not change is
  * not tried again, unless it executes a program. */
 static void
-postpone(rec_member *m, pr_code code)
+postpone(rec_member *m, pr_code code, uint64_t print)
 {
     uint64_t age = age_ms(m), wait_ms = age / TRY_SHARE;
     if (wait_ms < TRY_LEAST_MS)
@@ -246,7 +244,7 @@ postpone(rec_member *m, pr_code code)
         wait_ms = TRY_MOST_MS;
     m->try_ns = rec_now_ns() + wait_ms * 1000000;
     m->other = code == PR_NOT_PYTHON && age >= KNOWN_AFTER_MS;
-    m->print = m->other ? rec_process_print(m->pid) : 0;
+    m->print = m->other ? print : 0;
 }
 
 /* A descendant that is another program, or has ended, is not a failure; nor is
@@ -260,13 +258,53 @@ is_silent(const rec_tree *tree, const rec_member *m, pr_code code)
     return ended || code == PR_NOT_PYTHON;
 }
 
+uint64_t
+rec_tree_end_ns(const rec_tree *tree)
+{
+    const rec_options *o = tree->options;
+    bool limited = o->duration_ns && (tree->begun || !o->wait);
+    return limited ? tree->start_ns + o->duration_ns : UINT64_MAX;
+}
+
+/* How long the reads of a target may last.  A command and its descendants are
+ * young, and each change to another thread costs time in which they may end:
+ * NULL, without a bound. */
+static const rec_bound *
+bound_of(const rec_tree *tree, const rec_member *m, rec_bound *to)
+{
+    if (!m->root || tree->options->command)
+        return NULL;
+    *to = (rec_bound){tree->signal_fd,
+                      tree->stopping ? 0 : rec_tree_end_ns(tree)};
+    return to;
+}
+
+static pr_code
+attach(const rec_tree *tree, rec_member *m, rec_record **ret, pr_err *err)
+{
+    rec_bound bound;
+    rec_record_opts opts = record_opts(tree);
+    return rec_record_attach(&opts, m->pid, bound_of(tree, m, &bound), ret,
+                             &m->held, err);
+}
+
 static pr_code
 start(rec_tree *tree, rec_member *m, pr_err *err)
 {
-    rec_record_opts opts = record_opts(tree);
-    pr_code code = name_output(tree, m, err);
+    rec_bound bound;
+    rec_record *record = NULL;
+    pr_code code = attach(tree, m, &record, err);
+    if (code != PR_OK)
+        return code;
+    code = name_output(tree, m, err);
+    if (code != PR_OK) {
+        rec_record_free(record);
+        return code;
+    }
+    code = rec_record_begin(record, m->output, bound_of(tree, m, &bound),
+                            &m->held, err);
     if (code == PR_OK)
-        code = rec_record_start(&opts, m->pid, m->output, &m->record, err);
+        m->record = record;
     return code;
 }
 
@@ -290,6 +328,8 @@ explain_ended(const char *command, pr_code tried, pr_err *err)
 static pr_code
 start_or_explain(rec_tree *tree, rec_member *m, pr_code tried, pr_err *err)
 {
+    if (m->held)
+        return rec_record_explain_held(m->pid, err);
     pr_code code = start(tree, m, err);
     if (code == PR_NO_PROCESS && tree->options->command && m->root) {
         pr_err_clear(err);
@@ -314,17 +354,18 @@ give_up(rec_tree *tree, rec_member *m, pr_code code)
         rec_tree_fail(tree, code, &err);
 }
 
-/* A process that did nothing since the last try is still not a Python. */
+/* A process that did nothing since before the last try is still not a Python. */
 static void
 try_start(rec_tree *tree, rec_member *m)
 {
+    uint64_t print = rec_process_print(m->pid);
     pr_code code = PR_NOT_PYTHON;
-    if (!m->print || m->print != rec_process_print(m->pid))
+    if (m->print != print)
         code = start(tree, m, NULL);
     if (code == PR_OK)
         note_recorded(tree, m);
     else if (may_become_python(tree, m, code))
-        postpone(m, code);
+        postpone(m, code, print);
     else
         give_up(tree, m, code);
 }
@@ -517,10 +558,11 @@ rec_tree_explain_nothing(rec_tree *tree)
     for (size_t i = 0; i < tree->n; i++) {
         rec_member *m = &tree->member[i];
         pr_err err = PR_ERR_INIT;
-        rec_target target;
+        rec_record *record = NULL;
         if (!m->root || m->record || tree->n_files)
             continue;
-        pr_code code = rec_target_identify(m->pid, &target, &err);
+        pr_code code = attach(tree, m, &record, &err);
+        rec_record_free(record);
         if (code == PR_OK)
             code = PR_FAIL(&err, PR_TORN, "process %d has just become a Python",
                            (int)m->pid);

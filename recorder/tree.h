@@ -20,6 +20,7 @@ typedef struct rec_member {
     rec_record *record; /* NULL while it is not recorded */
     uint64_t seen_ns, try_ns;
     uint64_t print; /* of its state at the last try, when it was not a Python */
+    bool held;      /* the last attach to it did not return */
     bool other;     /* it runs another program */
     bool done;      /* to be dropped */
 } rec_member;
@@ -27,6 +28,7 @@ typedef struct rec_member {
 typedef struct rec_tree {
     const rec_options *options;
     rec_screen *screen;
+    int signal_fd;
     char *output; /* owned: of the root; names the others */
     rec_recording_id id;
     bool begun;           /* a process is recorded, or was */
@@ -46,8 +48,9 @@ typedef struct rec_tree {
     pr_code code; /* the first failure */
 } rec_tree;
 
+/* signal_fd: readable once a signal has come that ends the recording. */
 void rec_tree_init(rec_tree *tree, const rec_options *options,
-                   rec_screen *screen);
+                   rec_screen *screen, int signal_fd);
 void rec_tree_release(rec_tree *tree);
 
 pr_code rec_tree_add_root(rec_tree *tree, pid_t pid, pr_err *err);
@@ -60,6 +63,11 @@ pr_code rec_tree_take(rec_tree *tree, const rec_descendant_event *event,
  * that are recorded; *ret_waiting: others may follow.  A descendant that runs
  * another program may become a Python, but nothing waits for that alone. */
 size_t rec_tree_start(rec_tree *tree, bool *ret_waiting);
+
+/* When the duration is over, CLOCK_MONOTONIC; UINT64_MAX: not known.  Until a
+ * process is recorded, the duration limits the wait for one, except with
+ * --wait. */
+uint64_t rec_tree_end_ns(const rec_tree *tree);
 
 /* Milliseconds until rec_tree_start() has something to do; -1: none. */
 int rec_tree_timeout(const rec_tree *tree);

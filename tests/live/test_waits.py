@@ -256,4 +256,58 @@ def a_stopped_target_holds_no_recording_and_stays_stopped():
                             "it runs on")
 
 
+def resident(pid):
+    """Kilobytes of its heap, without what was added to it later."""
+    with open("/proc/%d/smaps" % pid) as file:
+        for line in file:
+            if line.endswith("[heap]\n"):
+                break
+        return next(int(line.split()[1]) for line in file
+                    if line.startswith("Rss:"))
+
+
+def starve(target):
+    """Its heap is gone, and it waits for it."""
+    open("starve", "w").close()
+    live.wait_until(lambda: resident(target.pid) == 0, "its heap is gone")
+
+
+def unanswered():
+    """A target whose heap is memory that nobody provides, after starve()."""
+    return live.Target(live.ANY_PYTHON, "unanswered.py",
+                       os.path.abspath("starve"))
+
+
+def stop_when_it_attaches(process):
+    live.wait_until(lambda: len(os.listdir("/proc/%d/task" % process.pid)) > 1,
+                    "a thread of it attaches")
+    process.send_signal(signal.SIGINT)
+
+
+@live.once
+def memory_that_nobody_provides_holds_no_attach():
+    with unanswered() as target:
+        starve(target)
+        for options, stop in ((["-d", 0.3], lambda _: None),
+                              ([], stop_when_it_attaches)):
+            process = recorder("-p", target.pid, *options)
+            stop(process)
+            status = ended(process, "an attach with options %s" % options)
+            expect(status == 1 and "does not return" in process.said,
+                   "status %d: %s", status, process.said)
+            expect(not os.path.exists("run.bin"), "a file without a sample")
+
+
+@live.once
+def memory_that_nobody_provides_any_more_holds_no_recording():
+    with unanswered() as target:
+        process = recorder("-p", target.pid)
+        growing.wait_for_segments("run.bin", 1)
+        starve(target)
+        process.send_signal(signal.SIGINT)
+        status = ended(process, "a recorder of a target without memory")
+    expect(status == 0, "status %d: %s", status, process.said)
+    expect(live.Database("run.bin").samples() > 0, "no sample is left")
+
+
 live.run()
