@@ -41,23 +41,37 @@ rec_gc_check(const rec_layout *layout, pr_err *err)
     return PR_OK;
 }
 
-/* The copy is good if the sequence is even and did not move. */
+static pr_code
+read_sequence(const rec_layout *layout, rec_memory *memory, uint64_t address,
+              uint32_t *ret, pr_err *err)
+{
+    uint8_t word[4];
+    pr_code rc =
+        rec_memory_read(memory, address + stats_bytes(layout) - SEQUENCE_BYTES,
+                        word, sizeof word, err);
+    if (rc == PR_OK)
+        *ret = rec_u32(word);
+    return rc;
+}
+
+/* The copy is good if the sequence was even before it and the same after it.
+ * The sequence in the copy itself shows neither: it was read with the block, at
+ * its end. */
 static pr_code
 copy_stats(const rec_layout *layout, rec_memory *memory, uint64_t address,
            uint8_t *to, pr_err *err)
 {
     enum { TRIES = 8 };
-    size_t size = stats_bytes(layout);
     for (int i = 0; i < TRIES; i++) {
-        uint8_t again[4];
-        pr_code rc = rec_memory_read(memory, address, to, size, err);
+        uint32_t before = 0, after = 0;
+        pr_code rc = read_sequence(layout, memory, address, &before, err);
         if (rc == PR_OK)
-            rc = rec_memory_read(memory, address + size - SEQUENCE_BYTES, again,
-                                 sizeof again, err);
+            rc = rec_memory_read(memory, address, to, stats_bytes(layout), err);
+        if (rc == PR_OK)
+            rc = read_sequence(layout, memory, address, &after, err);
         if (rc != PR_OK)
             return rc;
-        uint32_t sequence = rec_u32(to + size - SEQUENCE_BYTES);
-        if (sequence % 2 == 0 && sequence == rec_u32(again))
+        if (before % 2 == 0 && before == after)
             return PR_OK;
     }
     return PR_FAIL(err, PR_TORN,

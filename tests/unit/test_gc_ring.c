@@ -24,8 +24,11 @@ enum {
 typedef struct target {
     uint8_t stats[STATS_BYTES];
     uint64_t pointer;
-    int changes; /* reads during which the sequence still moves */
+    int changes;   /* reads during which the sequence still moves */
+    bool collects; /* while the block is copied next */
 } target;
+
+static void collect_meanwhile(target *t, uint8_t *copy);
 
 static ssize_t
 target_read(void *context, const struct iovec *local,
@@ -38,6 +41,8 @@ target_read(void *context, const struct iovec *local,
         memcpy(local->iov_base, &t->pointer, sizeof t->pointer);
     } else if (at >= STATS && at + remote->iov_len <= STATS + STATS_BYTES) {
         memcpy(local->iov_base, t->stats + (at - STATS), remote->iov_len);
+        if (t->collects && remote->iov_len == STATS_BYTES)
+            collect_meanwhile(t, local->iov_base);
         if (t->changes > 0) {
             t->changes--;
             t->stats[1112]++;
@@ -73,6 +78,18 @@ collect(target *t, uint32_t g, uint64_t number)
     memcpy(t->stats + at + 48, &seconds, sizeof seconds);
     put64(t, at + 56, number * 5);
     t->stats[ring_at[g] + ring_n[g] * 64u] = (uint8_t)slot;
+}
+
+/* A collection ends while the block is copied: the copy has the end of the entry
+ * and of the block, but not the end of the collection. */
+static void
+collect_meanwhile(target *t, uint8_t *copy)
+{
+    t->collects = false;
+    collect(t, 0, 1);
+    t->stats[1112] += 2;
+    memcpy(copy, t->stats, STATS_BYTES);
+    memset(copy + ring_at[0] + 64 + 8, 0, 8); /* stop */
 }
 
 typedef struct heard {
@@ -205,6 +222,18 @@ a_block_that_is_being_written_is_read_again(void **state)
 }
 
 static void
+a_collection_that_ends_during_the_copy_is_emitted_whole(void **state)
+{
+    (void)state;
+    bench b;
+    set_up(&b);
+    b.t.collects = true;
+    assert_int_equal(poll(&b, 0), PR_OK);
+    assert_int_equal(b.h.n, 1);
+    assert_int_equal(b.h.event[0].stop_us, 1001005);
+}
+
+static void
 hostile_blocks_and_other_layouts_are_refused(void **state)
 {
     (void)state;
@@ -237,6 +266,8 @@ main(void)
         cmocka_unit_test(collections_that_the_ring_lost_are_counted),
         cmocka_unit_test(a_collection_before_the_recording_is_passed_over),
         cmocka_unit_test(a_block_that_is_being_written_is_read_again),
+        cmocka_unit_test(
+            a_collection_that_ends_during_the_copy_is_emitted_whole),
         cmocka_unit_test(hostile_blocks_and_other_layouts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
