@@ -4,7 +4,6 @@
  * Jackson et al., 2005), and judged by Student's test.
  */
 #include "converter/compare/distribution.h"
-#include "converter/compare/logs.h"
 #include "converter/compare/sample_moments.h"
 
 #include <math.h>
@@ -321,25 +320,4 @@ conv_judge_newest(const double *y, size_t n)
         }
     }
     return newest;
-}
-
-/* ---- from runs ---- */
-
-pr_code
-conv_series(const conv_sides *runs, conv_scale scale, double *ret,
-            conv_scale *ret_scale, pr_err *err)
-{
-    conv_logs logs;
-    if (!runs->n_base || runs->n_new)
-        return PR_FAIL(err, PR_USAGE, "a series has one side of runs");
-    pr_code rc = conv_logs_build(runs, scale, &logs, err);
-    if (rc != PR_OK)
-        return rc;
-    if (runs->n_functions)
-        memcpy(ret, logs.scaled,
-               runs->n_functions * runs->n_base * sizeof *ret);
-    if (ret_scale)
-        *ret_scale = logs.scale;
-    conv_logs_release(&logs);
-    return PR_OK;
 }

@@ -9,7 +9,7 @@
 #include "converter/compare/fit.h"
 
 #include "converter/compare/distribution.h"
-#include "converter/compare/eigen.h"
+#include "converter/compare/factors.h"
 #include "converter/compare/sample_moments.h"
 
 #include <math.h>
@@ -19,11 +19,9 @@
 
 enum {
     MOST_FACTORS = 2,
-    FACTOR_DF = 2,         /* that a factor costs: itself, and its choice */
-    FEWEST_DF = 4,         /* that the factors leave */
-    FEWEST_REFERENCES = 6, /* functions that show factors */
-    MOST_RUNS = 128,       /* above it the runs are enough without */
-    MOST_COUNT = 300 /* samples above which a function has no more weight */
+    FACTOR_DF = 2,  /* that a factor costs: itself, and its choice */
+    FEWEST_DF = 4,  /* that the factors leave */
+    MOST_RUNS = 128 /* above it the runs are enough without */
 };
 
 static const double PENALTY = 0.2;  /* a factor lowers variances by so much */
@@ -37,38 +35,11 @@ typedef struct work {
     const conv_sides *sides;
     const conv_logs *logs;
     size_t n_runs;
-    double *deviation; /* [function][run] from the function's mean */
-    double *side;      /* [run] 1 for the new one, less the mean */
-    double *value;     /* [run] eigenvalues of the references ... */
-    double *vector;    /* [run][run] ... and eigenvectors */
-    bool *refers;      /* [function] it shows the others factors */
-    size_t n_factors;  /* that the runs are enough for */
-    double **own;      /* [function] of one that refers: its factors ... */
-    double *factors;   /* ... [n_factors][run], one after the other */
-    double *room;      /* [run] twice, and [function] */
+    size_t n_factors; /* that the runs are enough for */
+    conv_factors factors;
+    double *side; /* [run] 1 for the new one, less the mean */
+    double *room; /* [run] twice, and [function] */
 } work;
-
-static double
-product(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-static void
-subtract(double *from, double by, const double *what, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        from[i] -= by * what[i];
-}
-
-static double
-weight(const conv_logs *logs, size_t f)
-{
-    return fmin(logs->count[f], MOST_COUNT);
-}
 
 /* ---- the factors ---- */
 
@@ -80,63 +51,13 @@ choose_showing(work *w, const conv_fit *without)
     const conv_logs *l = w->logs;
     size_t n = 0;
     double far = conv_t_quantile(SUSPECT / 2, without->df);
-    memset(w->refers, 0, l->n_functions * sizeof *w->refers);
     for (size_t i = 0; i < l->n_references; i++) {
         size_t f = l->reference[i];
         double error = sqrt(without->variance[f] * without->spread[f]);
-        w->refers[f] = fabs(without->difference[f]) <= far * error;
-        n += w->refers[f];
+        w->factors.shows[f] = fabs(without->difference[f]) <= far * error;
+        n += w->factors.shows[f];
     }
     return n;
-}
-
-/* The products of the runs, over all functions that show factors. */
-static void
-add_products(const work *w, double *to)
-{
-    size_t n = w->n_runs;
-    for (size_t i = 0; i < w->logs->n_references; i++) {
-        size_t f = w->logs->reference[i];
-        const double *d = w->deviation + f * n;
-        for (size_t a = 0; w->refers[f] && a < n; a++)
-            for (size_t b = 0; b < n; b++)
-                to[a * n + b] += weight(w->logs, f) * d[a] * d[b];
-    }
-}
-
-static pr_code
-decompose(work *w, pr_err *err)
-{
-    double *products = calloc(w->n_runs * w->n_runs, sizeof *products);
-    if (!products)
-        return pr_no_memory(err);
-    add_products(w, products);
-    conv_eigen(products, w->n_runs, w->value, w->vector);
-    free(products);
-    return PR_OK;
-}
-
-/* The i-th factor that the functions other than f share. */
-static const double *
-factor_of(const work *w, size_t f, size_t i)
-{
-    return (w->refers[f] ? w->own[f] : w->vector) + i * w->n_runs;
-}
-
-/* The factors without what function f itself shows. */
-static void
-find_own(work *w, size_t f)
-{
-    size_t n = w->n_runs;
-    double *q = w->room, *u = w->room + n;
-    double root = sqrt(weight(w->logs, f));
-    for (size_t j = 0; j < n; j++)
-        q[j] = root * product(w->vector + j * n, w->deviation + f * n, n);
-    for (size_t i = 0; i < w->n_factors; i++) {
-        conv_eigen_without(w->value, q, n, i, u);
-        for (size_t j = 0; j < n; j++)
-            subtract(w->own[f] + i * n, -u[j], w->vector + j * n, n);
-    }
 }
 
 /* How many factors the runs are enough for. */
@@ -149,28 +70,6 @@ most_factors(size_t n_runs)
     return n;
 }
 
-static pr_code
-find_factors(work *w, size_t n_showing, pr_err *err)
-{
-    pr_code rc = decompose(w, err);
-    if (rc != PR_OK)
-        return rc;
-    size_t n = w->n_factors * w->n_runs;
-    w->own = calloc(w->logs->n_functions, sizeof *w->own);
-    w->factors = calloc(n_showing, n * sizeof *w->factors);
-    if (!w->own || !w->factors)
-        return pr_no_memory(err);
-    double *next = w->factors;
-    for (size_t f = 0; f < w->logs->n_functions; f++) {
-        if (!w->refers[f])
-            continue;
-        w->own[f] = next;
-        next += n;
-        find_own(w, f);
-    }
-    return PR_OK;
-}
-
 /* ---- least squares ---- */
 
 static void
@@ -178,19 +77,19 @@ fit_one(const work *w, size_t f, size_t n_factors, conv_fit *to)
 {
     size_t n = w->n_runs;
     double *y = w->room, *side = w->room + n;
-    memcpy(y, w->deviation + f * n, n * sizeof *y);
+    memcpy(y, w->factors.deviation + f * n, n * sizeof *y);
     memcpy(side, w->side, n * sizeof *side);
     for (size_t i = 0; i < n_factors; i++) { /* they are orthonormal */
-        const double *factor = factor_of(w, f, i);
-        subtract(y, product(y, factor, n), factor, n);
-        subtract(side, product(side, factor, n), factor, n);
+        const double *factor = conv_factor_of(&w->factors, f, i);
+        conv_subtract(y, conv_product(y, factor, n), factor, n);
+        conv_subtract(side, conv_product(side, factor, n), factor, n);
     }
-    double square = fmax(product(side, side, n), LEAST_SPREAD);
-    to->difference[f] = product(y, side, n) / square;
+    double square = fmax(conv_product(side, side, n), LEAST_SPREAD);
+    to->difference[f] = conv_product(y, side, n) / square;
     to->spread[f] = 1 / square;
-    subtract(y, to->difference[f], side, n);
+    conv_subtract(y, to->difference[f], side, n);
     double df = (double)(n - 2 - n_factors);
-    to->variance[f] = df > 0 ? product(y, y, n) / df : 0;
+    to->variance[f] = df > 0 ? conv_product(y, y, n) / df : 0;
 }
 
 static void
@@ -222,10 +121,9 @@ choose_factors(work *w, conv_fit *to, size_t *ret, pr_err *err)
 {
     double least = judge_factors(w, 0, to);
     *ret = 0;
-    size_t n_showing = choose_showing(w, to);
-    if (n_showing < FEWEST_REFERENCES)
+    if (choose_showing(w, to) < CONV_FEWEST_SHOWING)
         return PR_OK;
-    pr_code rc = find_factors(w, n_showing, err);
+    pr_code rc = conv_factors_find(&w->factors, w->n_factors, err);
     for (size_t n = 1; rc == PR_OK && n <= w->n_factors; n++) {
         double reach = judge_factors(w, n, to);
         if (reach < least) {
@@ -240,7 +138,7 @@ static bool
 may_have_factors(const work *w)
 {
     return w->logs->scale == CONV_SCALE_CENTRED &&
-           w->logs->n_references >= FEWEST_REFERENCES && w->n_factors > 0 &&
+           w->logs->n_references >= CONV_FEWEST_SHOWING && w->n_factors > 0 &&
            w->n_runs <= MOST_RUNS;
 }
 
@@ -262,47 +160,28 @@ fit_all(work *w, conv_fit *to, pr_err *err)
 /* ---- set-up ---- */
 
 static void
-take_deviations(work *w)
+take_sides(work *w)
 {
-    const conv_logs *l = w->logs;
-    size_t n = w->n_runs;
-    for (size_t f = 0; f < l->n_functions; f++) {
-        const double *y = l->scaled + f * n;
-        double mean = conv_mean(y, n);
-        for (size_t r = 0; r < n; r++)
-            w->deviation[f * n + r] = y[r] - mean;
-    }
-    double share = (double)w->sides->n_new / (double)n;
-    for (size_t r = 0; r < n; r++)
+    double share = (double)w->sides->n_new / (double)w->n_runs;
+    for (size_t r = 0; r < w->n_runs; r++)
         w->side[r] = (double)(r >= w->sides->n_base) - share;
-}
-
-static void
-release_work(work *w)
-{
-    free(w->deviation);
-    free(w->side);
-    free(w->value);
-    free(w->vector);
-    free(w->refers);
-    free(w->own);
-    free(w->factors);
-    free(w->room);
 }
 
 static bool
 make_work(work *w)
 {
-    size_t n = w->n_runs, functions = w->logs->n_functions + 1;
-    size_t square = n <= MOST_RUNS ? n : 1;
-    w->deviation = calloc(functions, n * sizeof *w->deviation);
+    size_t n = w->n_runs;
     w->side = calloc(n, sizeof *w->side);
-    w->value = calloc(n, sizeof *w->value);
-    w->vector = calloc(square, square * sizeof *w->vector);
-    w->refers = calloc(functions, sizeof *w->refers);
-    w->room = calloc(2 * n + functions, sizeof *w->room);
-    return w->deviation && w->side && w->value && w->vector && w->refers &&
-           w->room;
+    w->room = calloc(2 * n + w->logs->n_functions + 1, sizeof *w->room);
+    return w->side && w->room;
+}
+
+static void
+release_work(work *w)
+{
+    conv_factors_release(&w->factors);
+    free(w->side);
+    free(w->room);
 }
 
 static bool
@@ -323,12 +202,13 @@ conv_fit_build(const conv_sides *sides, const conv_logs *logs, conv_fit *ret,
               .n_runs = logs->n_runs,
               .n_factors = most_factors(logs->n_runs)};
     conv_fit fit = {0};
-    pr_code rc;
-    if (make_work(&w) && make_fit(logs->n_functions, &fit)) {
-        take_deviations(&w);
-        rc = fit_all(&w, &fit, err);
-    } else
+    pr_code rc = conv_factors_build(logs, &w.factors, err);
+    if (rc == PR_OK && !(make_work(&w) && make_fit(logs->n_functions, &fit)))
         rc = pr_no_memory(err);
+    if (rc == PR_OK) {
+        take_sides(&w);
+        rc = fit_all(&w, &fit, err);
+    }
     release_work(&w);
     if (rc == PR_OK)
         *ret = fit;

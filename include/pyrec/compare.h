@@ -143,7 +143,7 @@ const char *conv_verdict_name(conv_verdict verdict);
 /* ---- series ---- */
 
 /* The scaled logarithms of each function's seconds in each of n_base runs, or
- * builds; n_new is 0.  ret[n_functions][n_base].  *ret_scale (may be NULL) as
+ * builds, less what groups of functions share; n_new is 0.  ret[n_functions][n_base].  *ret_scale (may be NULL) as
  * conv_comparison.scale. */
 pr_code conv_series(const conv_sides *runs, conv_scale scale, double *ret,
                     conv_scale *ret_scale, pr_err *err);

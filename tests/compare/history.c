@@ -6,12 +6,14 @@
  * Rows, tab-separated: unchanged series of 113 builds (false points in one,
  * alarms of the newest build in 1000); series of 80 builds with a step at a
  * random place (found within 3 builds); the same by two oracles; seconds for
- * 10,000 series of 200.  Then,
- * of recorded programs, as simulate.c reads them: the series of each function
- * with an sd between runs of .04 to .08, in the order of recording; and series
- * of 80 values drawn from it with a step.
+ * 10,000 series of 200.  Then, of recorded programs, as simulate.c reads them:
+ * the series of each function in the order of recording; and 80 builds drawn
+ * from its runs with a step of each function whose sd between runs is .04 to
+ * .08.
  */
 #include "draws.h"
+
+#include "converter/compare/logs.h"
 
 #include <pyrec/compare.h>
 
@@ -187,29 +189,70 @@ sd_of(const double *y, size_t n)
     return sqrt(squares / (double)(n - 1));
 }
 
-/* 80 values drawn from the series, with a step of 10 %. */
-static int
-finds_step(const double *from, size_t n)
+/* The functions that a history judges or centres by, of 80 runs drawn from
+ * those recorded; of `changed` with a step of 10 %. */
+static void
+draw_builds(const conv_sides *from, size_t changed, size_t at, conv_sides *ret,
+            conv_measure *function, conv_measure *whole)
 {
-    double y[80];
-    size_t at = 10 + (size_t)(uniform() * 60);
-    for (size_t i = 0; i < 80; i++)
-        y[i] =
-            from[(size_t)(uniform() * (double)n)] + (i >= at ? log1p(0.1) : 0);
-    for (size_t p = points_of(y, 80); p > 0; p--)
-        if (point[p - 1].at + 3 >= at && point[p - 1].at <= at + 3)
-            return 1;
-    return 0;
+    size_t n = from->n_base;
+    for (size_t i = 0; i < BUILDS; i++) {
+        size_t r = (size_t)(uniform() * (double)n);
+        whole[i] = from->whole[r];
+        for (size_t f = 0; f < from->n_functions; f++)
+            function[f * BUILDS + i] = from->function[f * n + r];
+        if (i < at)
+            continue;
+        conv_measure *own = &function[changed * BUILDS + i];
+        conv_measure more = {own->n / 10, own->us / 10};
+        own->n += more.n;
+        own->us += more.us;
+        whole[i].n += more.n;
+        whole[i].us += more.us;
+    }
+    *ret = (conv_sides){.n_base = BUILDS,
+                        .n_functions = from->n_functions,
+                        .function = function,
+                        .whole = whole};
 }
 
-static void
-take_series(const double *y, size_t n, recorded *r)
+static int
+finds_step(const conv_sides *from, size_t changed)
 {
-    double sd = sd_of(y, n);
+    size_t cells = from->n_functions * BUILDS;
+    conv_measure *function = calloc(cells, sizeof *function), whole[BUILDS];
+    double *y = calloc(cells, sizeof *y);
+    size_t at = FIRST + (size_t)(uniform() * (LAST - FIRST));
+    conv_sides builds;
+    int near = 0;
+    draw_builds(from, changed, at, &builds, function, whole);
+    if (conv_series(&builds, CONV_SCALE_CENTRED, y, NULL, NULL) != PR_OK)
+        exit(1);
+    for (size_t p = points_of(y + changed * BUILDS, BUILDS); p > 0; p--)
+        near |= point[p - 1].at + 3 >= at && point[p - 1].at <= at + 3;
+    free(function);
+    free(y);
+    return near;
+}
+
+/* sd: of the centred values, before factors are taken out. */
+static void
+take_series(const conv_sides *runs, size_t f, double sd, const double *y,
+            recorded *r)
+{
     r->series++;
-    r->points += points_of(y, n);
-    for (size_t i = 0; i < 200 && sd >= 0.04 && sd <= 0.08; i++, r->steps++)
-        r->found += (size_t)finds_step(y, n);
+    r->points += points_of(y, runs->n_base);
+    for (size_t i = 0; i < 100 && sd >= 0.04 && sd <= 0.08; i++, r->steps++)
+        r->found += (size_t)finds_step(runs, f);
+}
+
+static double
+sum_of(const conv_measure *m, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)m[i].n;
+    return sum;
 }
 
 static void
@@ -217,20 +260,20 @@ print_recorded(const char *name, const conv_sides *runs)
 {
     size_t n = runs->n_base;
     double *y = calloc(runs->n_functions * n + 1, sizeof *y);
+    double all = sum_of(runs->whole, n);
+    conv_logs logs;
     recorded r = {0, 0, 0, 0};
-    if (conv_series(runs, CONV_SCALE_CENTRED, y, NULL, NULL) != PR_OK)
+    if (conv_logs_build(runs, CONV_SCALE_CENTRED, &logs, NULL) != PR_OK ||
+        conv_series(runs, CONV_SCALE_CENTRED, y, NULL, NULL) != PR_OK)
         exit(1);
     for (size_t f = 0; f < runs->n_functions; f++) {
-        double count = 0, all = 0;
-        for (size_t i = 0; i < n; i++) {
-            count += (double)runs->function[f * n + i].n;
-            all += (double)runs->whole[i].n;
-        }
+        double count = sum_of(runs->function + f * n, n);
         if (count >= 0.005 * all && count >= 50 * (double)n)
-            take_series(y + f * n, n, &r);
+            take_series(runs, f, sd_of(logs.scaled + f * n, n), y + f * n, &r);
     }
     printf("recorded\t%s\t%zu\t%zu\t%.3f\n", name, r.series, r.points,
            r.steps ? (double)r.found / (double)r.steps : (double)NAN);
+    conv_logs_release(&logs);
     free(y);
 }
 
@@ -255,10 +298,15 @@ read_recorded(void)
     while (scanf("%63s %zu %zu %zu %zu", name, &n, &slow, &functions,
                  &unused) == 5) {
         conv_measure *all = calloc((functions + 1) * n, sizeof *all);
-        for (size_t f = 0; f <= functions; f++)
-            read_measures(all + f * n, n, n + slow);
+        size_t kept = 0; /* functions with samples enough for the centre */
+        read_measures(all, n, n + slow);
+        for (size_t f = 0; f < functions; f++) {
+            conv_measure *own = all + (kept + 1) * n;
+            read_measures(own, n, n + slow);
+            kept += sum_of(own, n) >= 20 * (double)n;
+        }
         conv_sides runs = {.n_base = n,
-                           .n_functions = functions,
+                           .n_functions = kept,
                            .function = all + n,
                            .whole = all};
         print_recorded(name, &runs);

@@ -8,9 +8,11 @@
  *     sides SCALE K M F     then K + M units of work, K + M pairs (samples,
  *                           microseconds) of whole runs, and F lines of as many
  *     series ALPHA N        then N values
+ *     builds SCALE N F      as sides, with N builds
  * Prints one line of numbers for each number, for sides a line of the
  * comparison and one for each function, and for a series a line of the newest
- * values with the number of points, and one for each point.
+ * values with the number of points, and one for each point; for builds a line
+ * with the series of each function.
  */
 #include "converter/compare/distribution.h"
 
@@ -103,6 +105,37 @@ search_series(void)
     free(point);
 }
 
+static void
+print_series(void)
+{
+    size_t n, f;
+    int scale;
+    pr_err err = PR_ERR_INIT;
+    if (scanf("%d %zu %zu", &scale, &n, &f) != 3)
+        exit(2);
+    double *work = calloc(n, sizeof *work);
+    conv_measure *all = calloc((f + 1) * n, sizeof *all);
+    double *series = calloc(f * n, sizeof *series);
+    for (size_t r = 0; r < n; r++)
+        if (scanf("%lf", &work[r]) != 1)
+            exit(2);
+    read_measures(all, (f + 1) * n);
+    conv_sides builds = {.n_base = n,
+                         .n_functions = f,
+                         .function = all + n,
+                         .whole = all,
+                         .work = work};
+    if (conv_series(&builds, (conv_scale)scale, series, NULL, &err) != PR_OK) {
+        fprintf(stderr, "%s\n", err.what);
+        exit(1);
+    }
+    for (size_t i = 0; i < f * n; i++)
+        printf("%.17g%c", series[i], (i + 1) % n ? ' ' : '\n');
+    free(work);
+    free(all);
+    free(series);
+}
+
 int
 main(void)
 {
@@ -113,6 +146,8 @@ main(void)
             compare_sides();
         else if (strcmp(command, "series") == 0)
             search_series();
+        else if (strcmp(command, "builds") == 0)
+            print_series();
         else if (scanf("%lf %lf", &x, &df) != 2)
             return 2;
         else if (strcmp(command, "t") == 0)

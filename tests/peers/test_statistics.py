@@ -372,6 +372,78 @@ def newest(y):
     return n, ratio, least
 
 
+def own_levels(y):
+    """The points of a series, and the first of its newest values that
+    differ."""
+    points, _, _ = search(y, 3e-4)
+    last = points[-1] if points else 0
+    n, _, _ = newest(y[last:])
+    return points + ([len(y) - n] if n else [])
+
+
+def without_factors(z, n, reference):
+    """Each series less the factors of the others, by least squares with the
+    function's own levels as columns, too."""
+    builds = z.shape[1]
+    if builds < 10:
+        return z
+    own = [own_levels(y) for y in z]
+    showing = reference & np.array([not points for points in own])
+    if showing.sum() < 6:
+        return z
+    deviation = z - z.mean(axis=1, keepdims=True)
+    rows = deviation * np.sqrt(np.minimum(n, 300))[:, None]
+    value = np.linalg.svd(rows[showing], compute_uv=False) ** 2
+    most = min(4, builds // 10, (value[1:] > 1e-9 * value[0]).sum())
+    out = z.copy()
+    for f, y in enumerate(z):
+        others = showing.copy()
+        others[f] = False
+        shared = np.linalg.svd(rows[others], full_matrices=False)[2]
+        ends = [0, *own[f], builds]
+        steps = np.array([(np.arange(builds) >= a) & (np.arange(builds) < b)
+                          for a, b in zip(ends, ends[1:])], float)
+        best = None
+        for factors in range(most + 1):
+            columns = np.vstack([steps, shared[:factors]]).T
+            at = np.linalg.lstsq(columns, y, rcond=None)[0]
+            left = (((y - columns @ at) ** 2).sum() /
+                    (builds - columns.shape[1]))
+            if best is None or left < best:
+                best = left
+                out[f] = y - at[len(steps):] @ shared[:factors]
+    return out
+
+
+def builds_text(samples, us, whole_n, whole_us, work):
+    head, *lines = text_of(samples, us, whole_n, whole_us, work, len(work),
+                           CENTRED).splitlines()
+    return "\n".join(["builds %d %d %d" % (CENTRED, len(work), len(us)),
+                      *lines]) + "\n"
+
+
+def check_builds(results, rnd):
+    wrong, changed = [], 0
+    for i in range(12):
+        builds, functions = ((8, 5), (8, 30), (24, 12), (45, 12), (45, 30),
+                             (70, 14))[i % 6]
+        made = make(rnd, builds - 4, 4, functions)
+        work = rnd.uniform(0.5, 2, builds) if i % 2 else np.ones(builds)
+        samples, us, whole_n, whole_us = made
+        mine = np.array(library(builds_text(*made, work)))
+        y = np.log(np.maximum(us, 0.3 * whole_us.sum() / whole_n.sum()) / work)
+        reference = references(samples, builds)
+        z = y
+        if reference.any():
+            centred = scaled(y, reference, CENTRED, whole_us / work)[0]
+            z = without_factors(centred, samples.mean(axis=1), reference)
+            changed += not np.allclose(z, centred)
+        if not np.allclose(mine, z, rtol=0, atol=1e-7):
+            wrong.append((i, builds, functions, np.abs(mine - z).max()))
+    results.check("series of builds are numpy's", not wrong, wrong)
+    results.check("factors were taken out of some", changed > 2, changed)
+
+
 def make_series(rnd):
     n = int(rnd.integers(6, 110))
     y = rnd.normal(5, 0.05, n)
@@ -414,6 +486,7 @@ def main():
     check_distributions(results, rnd)
     check_sides(results, rnd)
     check_series(results, rnd)
+    check_builds(results, rnd)
     results.exit()
 
 

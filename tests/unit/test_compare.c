@@ -652,6 +652,41 @@ a_series_is_what_the_centres_leave(void **state)
                      PR_USAGE);
 }
 
+/* Three of 12 functions become 30 % slower at one build: their series have that
+ * point, for none of the three shows a factor. */
+static void
+a_change_of_a_group_is_not_a_factor(void **state)
+{
+    (void)state;
+    enum { N = 40, F = 12, AT = 20 };
+    made m = {.seed = 25};
+    static conv_measure function[F * N], whole[N];
+    static double y[F * N];
+    for (size_t f = 0; f < F; f++)
+        for (size_t b = 0; b < N; b++) {
+            double slower = f < 3 && b >= AT ? 1.3 : 1;
+            conv_measure *one = &function[f * N + b];
+            one->n = (int64_t)(1000 * slower * exp(0.03 * normal(&m)));
+            one->us = 1000 * one->n;
+            whole[b].n += one->n;
+            whole[b].us += one->us;
+        }
+    conv_sides builds = {
+        .n_base = N, .n_functions = F, .function = function, .whole = whole};
+    assert_int_equal(conv_series(&builds, CONV_SCALE_CENTRED, y, NULL, NULL),
+                     PR_OK);
+    for (size_t f = 0; f < 3; f++) {
+        conv_point point[N];
+        size_t n = 0;
+        assert_int_equal(conv_change_points(y + f * N, N, CONV_HISTORY_ALPHA,
+                                            point, &n, NULL),
+                         PR_OK);
+        assert_int_equal(n, 1);
+        assert_int_equal(point[0].at, AT);
+        assert_near(point[0].after - point[0].before, log(1.3), .15);
+    }
+}
+
 /* [[4 1] [1 3]] and the same less q q' with q = (1, 1): [[3 0] [0 2]]. */
 static void
 eigenvectors_are_those_of_hand(void **state)
@@ -737,6 +772,7 @@ main(void)
         cmocka_unit_test(an_outlier_is_not_a_level_and_three_values_are),
         cmocka_unit_test(the_newest_values_are_judged_at_once),
         cmocka_unit_test(a_series_is_what_the_centres_leave),
+        cmocka_unit_test(a_change_of_a_group_is_not_a_factor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
