@@ -384,7 +384,7 @@ check_action(arguments *args, pr_err *err)
 pr_code
 arg_parse(int argc, char **argv, arguments *ret, pr_err *err)
 {
-    static const pr_options options = {"pyconv", rows, false};
+    static const pr_options options = {"pyconv", rows, false, 0};
     arguments args = {.conv = CONV_OPTS_INIT, .argv = argv, .argc = argc};
     conv_name_list *const lists[] = {
         &args.conv.filters.threads,      &args.conv.filters.focus,

@@ -211,7 +211,7 @@ static const pr_option rows[] = {
     {NULL, 0, NULL, NULL, 0, 0, NULL, NULL},
 };
 
-static const pr_options options = {"pyquery", rows, false};
+static const pr_options options = {"pyquery", rows, false, 0};
 
 /* ---- files and words ---- */
 

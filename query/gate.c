@@ -7,11 +7,58 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* ---- reports ---- */
 
+enum { REPORTS = 3 };
+
 typedef pr_code (*report_fn)(const q_outcome *, FILE *, pr_err *);
+
+/* Does the regular file hold a byte 0 near its begin?  Profiles and databases
+ * do, and no report does. */
+static bool
+is_binary(const char *path)
+{
+    char start[256];
+    FILE *file = fopen(path, "r");
+    size_t n = file ? fread(start, 1, sizeof start, file) : 0;
+    if (file)
+        fclose(file);
+    return n && memchr(start, 0, n);
+}
+
+static bool
+is_input(const struct stat *st, const q_command *c)
+{
+    struct stat in;
+    for (size_t i = 0; i < c->n_paths; i++)
+        if (stat(c->path[i], &in) == 0 && in.st_dev == st->st_dev &&
+            in.st_ino == st->st_ino)
+            return true;
+    return false;
+}
+
+/* A report replaces an older one, but neither an input nor any other profile:
+ * the base and the members of a folder are named nowhere here. */
+static pr_code
+refuse_profiles(const q_command *c, pr_err *err)
+{
+    const char *const path[REPORTS] = {c->summary, c->json, c->benchmark};
+    struct stat st;
+    for (size_t i = 0; i < REPORTS; i++) {
+        if (!path[i] || stat(path[i], &st) != 0 || !S_ISREG(st.st_mode) ||
+            !(is_input(&st, c) || is_binary(path[i])))
+            continue;
+        PR_FAIL(err, PR_USAGE, "a report would replace '%s', which is not one",
+                path[i]);
+        pr_err_hint(err, "give another name");
+        return PR_USAGE;
+    }
+    return PR_OK;
+}
 
 /* Whole or not at all: the text is made in memory first. */
 static pr_code
@@ -45,11 +92,11 @@ write_reports(const q_outcome *outcome, const q_command *c, pr_err *err)
     const struct {
         const char *path;
         report_fn report;
-    } reports[] = {{c->summary, q_report_markdown},
-                   {c->json, q_report_json},
-                   {c->benchmark, q_report_benchmark}};
+    } reports[REPORTS] = {{c->summary, q_report_markdown},
+                          {c->json, q_report_json},
+                          {c->benchmark, q_report_benchmark}};
     pr_code rc = PR_OK;
-    for (size_t i = 0; rc == PR_OK && i < sizeof reports / sizeof *reports; i++)
+    for (size_t i = 0; rc == PR_OK && i < REPORTS; i++)
         if (reports[i].path)
             rc = write_report(reports[i].report, outcome, reports[i].path, err);
     return rc;
@@ -125,6 +172,8 @@ q_gate(q_database **database, const q_command *command,
 {
     q_outcome outcome = {.why = ""};
     pr_err failed = PR_ERR_INIT;
+    if (refuse_profiles(command, err) != PR_OK)
+        return PR_USAGE;
     outcome.code = check(database, command, opened, &outcome.answer, &failed);
     outcome.why = failed.what;
     pr_code rc = PR_OK;

@@ -111,9 +111,16 @@ take_pid(const pr_option *option, const char *text, void *at, pr_err *err)
     long pid;
     (void)option;
     pr_code code = parse_count(text, 1, INT_MAX, "process id", &pid, err);
-    if (code == PR_OK)
-        *(pid_t *)at = (pid_t)pid;
-    return code;
+    if (code != PR_OK)
+        return code;
+    if (*(pid_t *)at && *(pid_t *)at != pid) {
+        PR_FAIL(err, PR_USAGE, "two processes given, %d and %ld",
+                (int)*(pid_t *)at, pid);
+        pr_err_hint(err, "start a pyrec for each");
+        return PR_USAGE;
+    }
+    *(pid_t *)at = (pid_t)pid;
+    return PR_OK;
 }
 
 static pr_code
@@ -374,6 +381,52 @@ rec_options_help(void)
 
 /* ---- what goes together ---- */
 
+/* The options of the actions that print and record nothing. */
+static const char *const of_all[] = {"quiet", "debug", NULL};
+static const char *const of_readers[] = {"pid", "json", NULL};
+static const char *const of_dump[] = {
+    "threads", "mode",      "async",    "keep-idle", "native", "no-gc",
+    "opcodes", "max-depth", "strategy", "blocking",  "cache",  NULL};
+static const struct {
+    const char *name;
+    const char *const *options[3];
+} printing[] = {
+    [REC_ACTION_CHECK] = {"check", {of_all, NULL, NULL}},
+    [REC_ACTION_DUMP] = {"dump", {of_all, of_readers, of_dump}},
+    [REC_ACTION_TASKS] = {"tasks", {of_all, of_readers, NULL}},
+    [REC_ACTION_GC] = {"gc", {of_all, of_readers, NULL}},
+};
+
+static bool
+is_of_action(rec_action action, const char *option)
+{
+    if (strcmp(option, printing[action].name) == 0)
+        return true;
+    for (size_t i = 0; i < 3 && printing[action].options[i]; i++)
+        for (const char *const *o = printing[action].options[i]; *o; o++)
+            if (strcmp(option, *o) == 0)
+                return true;
+    return false;
+}
+
+/* An option that the action would ignore is refused. */
+static pr_code
+check_printing(const rec_options *o, pr_err *err)
+{
+    const char *name = printing[o->action].name;
+    if (o->command)
+        return PR_FAIL(err, PR_USAGE, "--%s takes a process, not a command",
+                       name);
+    for (size_t i = 0; rows[i].name; i++)
+        if ((o->given >> i & 1) && !is_of_action(o->action, rows[i].name)) {
+            PR_FAIL(err, PR_USAGE, "--%s does not go with --%s", rows[i].name,
+                    name);
+            pr_err_hint(err, "--%s prints, and records nothing", name);
+            return PR_USAGE;
+        }
+    return PR_OK;
+}
+
 /* Options of a schedule without one. */
 static pr_code
 check_no_schedule(const rec_options *o, pr_err *err)
@@ -397,8 +450,7 @@ check_schedule(const rec_options *o, pr_err *err)
 {
     if (!o->every_ns)
         return check_no_schedule(o, err);
-    if (o->action != REC_ACTION_RECORD || o->top || o->command || o->children ||
-        o->wait)
+    if (o->top || o->command || o->children || o->wait)
         PR_FAIL(err, PR_USAGE,
                 "--every records processes that run, and nothing else");
     else if ((o->pid != 0) == (o->name != NULL))
@@ -422,7 +474,7 @@ check_repeat(const rec_options *o, pr_err *err)
         return PR_OK;
     if (!o->repeat)
         PR_FAIL(err, PR_USAGE, "--in-turn needs --repeat");
-    else if (!o->command || o->action != REC_ACTION_RECORD)
+    else if (!o->command)
         PR_FAIL(err, PR_USAGE, "--repeat needs a command to record");
     else if (!o->output)
         PR_FAIL(err, PR_USAGE, "--repeat needs a folder with -o");
@@ -433,27 +485,23 @@ check_repeat(const rec_options *o, pr_err *err)
 }
 
 static pr_code
-check_complete(const rec_options *o, pr_err *err)
+check_recording(const rec_options *o, pr_err *err)
 {
-    bool needs_pid = o->action == REC_ACTION_DUMP ||
-                     o->action == REC_ACTION_TASKS ||
-                     o->action == REC_ACTION_GC;
     pr_code code = check_schedule(o, err);
-    if (code != PR_OK || (!needs_pid && o->action != REC_ACTION_RECORD))
-        return code;
-    code = check_repeat(o, err);
+    if (code == PR_OK)
+        code = check_repeat(o, err);
     if (code != PR_OK)
         return code;
-    if (!o->pid && !o->name && (needs_pid || !o->command))
+    if (!o->pid && !o->name && !o->command)
         PR_FAIL(err, PR_USAGE, "no process given");
     else if (o->pid && o->command)
         PR_FAIL(err, PR_USAGE, "both a process and a command given");
     else if (o->top && (o->command || o->children || o->wait))
         PR_FAIL(err, PR_USAGE, "--top shows one process that is running");
-    else if (!needs_pid && o->output && strcmp(o->output, "-") == 0) {
+    else if (o->output && strcmp(o->output, "-") == 0) {
         PR_FAIL(err, PR_USAGE, "a recording cannot go to a pipe");
         pr_err_hint(err, "give a file name; './-' is a file of that name");
-    } else if (!needs_pid && o->json) {
+    } else if (o->json) {
         PR_FAIL(err, PR_USAGE, "--json is for --dump, --tasks and --gc");
         pr_err_hint(err, "'pyconv FILE --to speedscope' makes JSON of a "
                          "recording");
@@ -464,6 +512,22 @@ check_complete(const rec_options *o, pr_err *err)
     } else
         return PR_OK;
     pr_err_hint(err, "pyrec -p PID -o FILE; see pyrec --help");
+    return PR_USAGE;
+}
+
+static pr_code
+check_complete(const rec_options *o, pr_err *err)
+{
+    if (o->action == REC_ACTION_HELP || o->action == REC_ACTION_VERSION)
+        return PR_OK;
+    if (o->action == REC_ACTION_RECORD)
+        return check_recording(o, err);
+    if (check_printing(o, err) != PR_OK)
+        return PR_USAGE;
+    if (o->pid)
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE, "--%s needs a process", printing[o->action].name);
+    pr_err_hint(err, "pyrec --%s -p PID", printing[o->action].name);
     return PR_USAGE;
 }
 
@@ -480,7 +544,7 @@ pr_code
 rec_options_parse(int argc, char **argv, rec_options *ret, pr_err *err)
 {
     *ret = (rec_options){.unwinder = REC_UNWINDER_OPTS_INIT};
-    static const pr_options options = {"pyrec", rows, true};
+    static const pr_options options = {"pyrec", rows, true, AT(given)};
     pr_code code = pr_options_read(&options, argc, argv, ret, err);
     if (code != PR_OK)
         return code;

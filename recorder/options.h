@@ -40,6 +40,7 @@ typedef struct rec_options {
     bool no_command_line; /* leave out text that may hold secrets */
     char **command;       /* to be started and recorded; argv's, or NULL */
     char line[512];       /* the options as given, for the file */
+    uint64_t given;       /* the rows of the command line (base/option.h) */
     rec_unwinder_opts unwinder;
     rec_label *label; /* owned; keys and values are argv's */
     size_t n_labels;

@@ -10,6 +10,7 @@
 
 #include <base/create.h>
 #include <base/message.h>
+#include <base/quote.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -255,6 +256,25 @@ share_tally(repeat *r, pr_err *err)
     return PR_OK;
 }
 
+/* The command can be pasted, whatever the folders' names. */
+static void
+print_next(const repeat *r)
+{
+    const char *folder = r->turn[0].folder;
+    pr_buffer text = {0};
+    pr_buffer_puts(&text, "pyquery ");
+    pr_quote_shell(&text, folder, strlen(folder));
+    if (r->n > 1) {
+        pr_buffer_puts(&text, " diff ");
+        pr_quote_shell(&text, r->turn[1].folder, strlen(r->turn[1].folder));
+    } else {
+        pr_buffer_puts(&text, " \"top 20 by self\"");
+    }
+    pr_message(stderr, "pyrec", "next", "%.*s", (int)text.len,
+               text.at ? text.at : "");
+    pr_buffer_release(&text);
+}
+
 /* The sentences of a run's own summary, once for all runs. */
 static void
 print_end(const repeat *r)
@@ -262,12 +282,7 @@ print_end(const repeat *r)
     if (r->options->quiet || !r->tally->runs)
         return;
     rec_tally_print(stderr, r->tally);
-    if (r->n > 1)
-        pr_message(stderr, "pyrec", "next", "pyquery %s \"diff %s\"",
-                   r->turn[0].folder, r->turn[1].folder);
-    else
-        pr_message(stderr, "pyrec", "next", "pyquery %s \"top 20 by self\"",
-                   r->turn[0].folder);
+    print_next(r);
 }
 
 int

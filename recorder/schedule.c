@@ -324,13 +324,28 @@ seed_of(const char *folder)
     return seed;
 }
 
+/* A folder that takes no files would fail each recording for days. */
+static pr_code
+open_folder(const char *path, pr_err *err)
+{
+    struct stat st;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot make the folder '%s'",
+                           path);
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        return PR_FAIL(err, PR_USAGE, "'%s' is not a folder", path);
+    if (access(path, R_OK | W_OK | X_OK) != 0)
+        return PR_FAIL_SYS(err, PR_IO, errno, "cannot use the folder '%s'",
+                           path);
+    return PR_OK;
+}
+
 static pr_code
 open_runner(runner *r, pr_err *err)
 {
     const rec_options *o = r->options;
-    if (mkdir(o->output, 0700) != 0 && errno != EEXIST)
-        return PR_FAIL_SYS(err, PR_IO, errno, "cannot make the folder '%s'",
-                           o->output);
+    if (open_folder(o->output, err) != PR_OK)
+        return err->code;
     sigemptyset(&r->signals);
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)

@@ -7,6 +7,7 @@
 #include "recorder/counters.h"
 
 #include <base/message.h>
+#include <base/quote.h>
 #include <base/terminal.h>
 #include <inttypes.h>
 #include <string.h>
@@ -251,15 +252,24 @@ print_trust(FILE *to, const rec_summary *s, const rec_options *options)
         fputs("; hardly slowed down\n", to);
 }
 
+/* The command can be pasted: the star of the pattern is the shell's. */
 static void
 print_next(FILE *to, const rec_summary *s)
 {
-    if (s->files == 1)
-        pr_message(to, "pyrec", "next", "pyquery %s \"top 20 by self\"",
-                   s->output);
-    else
-        pr_message(to, "pyrec", "next", "pyconv %s %s --to sqlite -o all.db",
-                   s->output, s->pattern);
+    pr_buffer files = {0};
+    const char *star = strrchr(s->pattern, '*');
+    pr_quote_shell(&files, s->output, strlen(s->output));
+    if (s->files > 1 && star) {
+        pr_buffer_char(&files, ' ');
+        pr_quote_shell(&files, s->pattern, (size_t)(star - s->pattern));
+        pr_buffer_char(&files, '*');
+        pr_quote_shell(&files, star + 1, strlen(star + 1));
+    }
+    pr_message(to, "pyrec", "next",
+               s->files == 1 ? "pyquery %.*s \"top 20 by self\""
+                             : "pyconv %.*s --to sqlite -o all.db",
+               (int)files.len, files.at ? files.at : "");
+    pr_buffer_release(&files);
 }
 
 /* ---- the details ---- */

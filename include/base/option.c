@@ -63,6 +63,14 @@ refuse_option(const char *program, int found, const char *option, pr_err *err)
     return PR_USAGE;
 }
 
+static void
+mark_given(const pr_options *options, const pr_option *row, void *to)
+{
+    if (options->given)
+        *(uint64_t *)((char *)to + options->given) |=
+            UINT64_C(1) << (row - options->option);
+}
+
 pr_code
 pr_options_read(const pr_options *options, int argc, char **argv, void *to,
                 pr_err *err)
@@ -76,6 +84,8 @@ pr_options_read(const pr_options *options, int argc, char **argv, void *to,
          rc == PR_OK &&
          (found = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1;) {
         const pr_option *o = row_of(options, found);
+        if (o)
+            mark_given(options, o, to);
         rc = o ? o->take(o, optarg, (char *)to + o->place, err)
                : refuse_option(options->program, found, argv[optind - 1], err);
     }

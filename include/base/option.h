@@ -8,6 +8,7 @@
 #include <pyrec/error.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A value that is one of some words; the last one has the name NULL. */
 typedef struct pr_word {
@@ -35,6 +36,8 @@ typedef struct pr_options {
     const char *program;
     const pr_option *option;
     bool in_order; /* the first word that is not an option ends them */
+    size_t given;  /* place of a uint64_t in the program's struct, whose bit i
+                    * is set if row i was given; 0: none */
 } pr_options;
 
 enum { PR_OPTIONS_MAX = 64 };

@@ -1,5 +1,5 @@
 /*
- * quote.c - names in plain text, SQL and collapsed stacks.
+ * quote.c - names in plain text, SQL, collapsed stacks and a shell's commands.
  */
 #include <base/quote.h>
 
@@ -100,4 +100,31 @@ pr_quote_count(pr_buffer *text, size_t from)
         text->at[i - 1] = '_';
         text->changed++;
     }
+}
+
+static bool
+is_plain_to_a_shell(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c >= 0x80 ||
+           (c && strchr("_-./:@%+=,", c));
+}
+
+void
+pr_quote_shell(pr_buffer *text, const char *at, size_t len)
+{
+    size_t plain = 0;
+    while (plain < len && is_plain_to_a_shell((unsigned char)at[plain]))
+        plain++;
+    if (len && plain == len) {
+        pr_buffer_append(text, at, len);
+        return;
+    }
+    pr_buffer_char(text, '\'');
+    for (size_t i = 0; i < len; i++)
+        if (at[i] == '\'')
+            pr_buffer_puts(text, "'\\''");
+        else
+            pr_buffer_char(text, at[i]);
+    pr_buffer_char(text, '\'');
 }

@@ -65,4 +65,8 @@ void pr_quote_markdown(pr_buffer *text, const char *at, size_t len);
  * ', which is a change. */
 void pr_quote_csv(pr_buffer *text, const char *at, size_t len);
 
+/* A word of a command that a user pastes into a shell (POSIX sh): plain if
+ * the shell takes nothing in it for syntax, else in single quotes. */
+void pr_quote_shell(pr_buffer *text, const char *at, size_t len);
+
 #endif

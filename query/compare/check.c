@@ -489,7 +489,7 @@ check_runs(const check *c, pr_err *err)
                 side ? "new" : "base", n, n == 1 ? "" : "s", least);
         pr_err_hint(err,
                     "'pyrec --repeat %" PRId64 "' records them;"
-                    " '--min-runs' says otherwise",
+                    " '--min-runs 1' asks for fewer",
                     least);
         return PR_INCOMPARABLE;
     }

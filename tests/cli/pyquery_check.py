@@ -181,6 +181,21 @@ def check_reports(results):
                   done.stderr)
 
 
+def check_inputs_stay(results):
+    for new, base, report in (("slow", "old", "slow/0.bin"),
+                              ("here.bin", "cpu.bin", "here.bin"),
+                              ("here.bin", "cpu.bin", "cpu.bin")):
+        with open(report, "rb") as file:
+            before = file.read()
+        for option in "--summary=", "--json=", "--benchmark=":
+            done = ask(new, "check " + base, option + report)
+            with open(report, "rb") as file:
+                results.check(f"a report in place of {report} is refused",
+                              done.returncode == 2 and not done.stdout and
+                              f"replace '{report}'" in done.stderr and
+                              file.read() == before, done.stderr)
+
+
 def check_stages(results, rnd):
     """One new run first; --more makes the others, here by moving them."""
     for name, slower, status, more in (("same2", {}, FINE, None),
@@ -227,6 +242,7 @@ def check_everything(results, rnd):
     check_wrong_rules(results)
     check_incomparable(results)
     check_reports(results)
+    check_inputs_stay(results)
     check_stages(results, rnd)
     check_usage(results)
 

@@ -61,7 +61,7 @@ def what_follows_from_all_runs_is_printed_once():
     lines = done.stderr.splitlines()
     expect(sum(" of process " in line for line in lines) == 4 and
            sum("pyrec: next:" in line for line in lines) == 1 and
-           lines[-1] == 'pyrec: next: pyquery new "diff old"', "%s", lines)
+           lines[-1] == 'pyrec: next: pyquery new diff old', "%s", lines)
     expect(not any("a bad recording" in line for line in lines) and
            sum("recordings are bad" in line for line in lines) <= 2, "%s",
            lines)

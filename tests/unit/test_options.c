@@ -165,6 +165,53 @@ a_repetition_that_lacks_something_names_it(void **state)
     }
 }
 
+/* An option that has no effect misleads: pyrec refuses it. */
+static void
+an_action_that_prints_refuses_what_it_would_ignore(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *what;
+    } wrong[] = {
+        {"pyrec --dump -p 1 -o x", "--output does not go with --dump"},
+        {"pyrec --dump -p 1 --children", "--children does not go with --dump"},
+        {"pyrec --dump -p 1 -d 5", "--duration does not go with --dump"},
+        {"pyrec --dump --tasks -p 1", "--dump does not go with --tasks"},
+        {"pyrec --tasks --mode gil -p 1", "--mode does not go with --tasks"},
+        {"pyrec --gc=1s -r 100 -p 1", "--rate does not go with --gc"},
+        {"pyrec --check 1 --json", "--json does not go with --check"},
+        {"pyrec --dump --every 9s --for 1s -p 1",
+         "--every does not go with --dump"},
+        {"pyrec --check 1 -- true", "--check takes a process, not a command"},
+        {"pyrec --dump -- true", "--dump takes a process, not a command"},
+        {"pyrec --dump", "--dump needs a process"},
+        {"pyrec -p 1 -p 2", "two processes given, 1 and 2"},
+    };
+    static const char *const right[] = {
+        "pyrec --dump --json -p 1 --async all --opcodes --blocking",
+        "pyrec --dump -p 1 --threads main --mode gil --max-depth 9 --debug",
+        "pyrec --tasks --json -q -p 1",
+        "pyrec --gc=0.5 --json -p 1",
+        "pyrec --check 1",
+        "pyrec -p 1 -p 1",
+        "pyrec --every 10s --help",
+        "pyrec -o x --version",
+    };
+    rec_options o;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(parse(wrong[i].line, &o, &err), PR_USAGE);
+        assert_string_equal(err.what, wrong[i].what);
+        rec_options_release(&o);
+    }
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        pr_err err = PR_ERR_INIT;
+        if (parse(right[i], &o, &err) != PR_OK)
+            fail_msg("%s: %s", right[i], err.what);
+        rec_options_release(&o);
+    }
+}
+
 int
 main(void)
 {
@@ -175,6 +222,7 @@ main(void)
         cmocka_unit_test(the_defaults_are_one_khz_until_the_target_ends),
         cmocka_unit_test(wrong_use_names_the_fault),
         cmocka_unit_test(a_repetition_that_lacks_something_names_it),
+        cmocka_unit_test(an_action_that_prints_refuses_what_it_would_ignore),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

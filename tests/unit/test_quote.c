@@ -155,6 +155,29 @@ json_csv_and_markdown_hold_any_name(void **state)
 }
 
 static void
+a_shell_gets_any_name_as_one_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *want;
+    } cases[] = {
+        {"run.bin", "run.bin"},
+        {"/a-b/c_d@1:2,3+4=5%.bin", "/a-b/c_d@1:2,3+4=5%.bin"},
+        {"\xc3\xa9.bin", "\xc3\xa9.bin"},
+        {"", "''"},
+        {"my run.bin", "'my run.bin'"},
+        {"it's", "'it'\\''s'"},
+        {"$(reboot)`x`\"*?[~", "'$(reboot)`x`\"*?[~'"},
+    };
+    pr_buffer text = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pr_quote_shell(&text, cases[i].name, strlen(cases[i].name));
+        assert_text(&text, cases[i].want);
+    }
+    pr_buffer_release(&text);
+}
+
+static void
 xml_holds_any_name(void **state)
 {
     (void)state;
@@ -202,6 +225,7 @@ main(void)
         cmocka_unit_test(a_frame_of_a_collapsed_stack_stays_one_frame),
         cmocka_unit_test(a_number_at_the_end_is_not_a_second_count),
         cmocka_unit_test(json_csv_and_markdown_hold_any_name),
+        cmocka_unit_test(a_shell_gets_any_name_as_one_word),
         cmocka_unit_test(xml_holds_any_name),
         cmocka_unit_test(json_in_ascii_is_that_of_python),
         cmocka_unit_test(a_strict_reader_of_json_gets_no_lone_surrogate),

@@ -90,6 +90,18 @@ a_good_recording_needs_three_lines(void **state)
 }
 
 static void
+the_next_command_can_be_pasted(void **state)
+{
+    (void)state;
+    rec_summary s = one(&good);
+    s.output = "my run.bin";
+    s.pattern = "my run.*.bin";
+    expect(&s, &plain, "next: pyquery 'my run.bin' \"top 20", true);
+    s.files = 2;
+    expect(&s, &plain, "next: pyconv 'my run.bin' 'my run.'*.bin --to", true);
+}
+
+static void
 several_runs_are_warned_of_once(void **state)
 {
     (void)state;
@@ -277,6 +289,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_recording_needs_three_lines),
+        cmocka_unit_test(the_next_command_can_be_pasted),
         cmocka_unit_test(several_runs_are_warned_of_once),
         cmocka_unit_test(a_bad_recording_says_so_first),
         cmocka_unit_test(
