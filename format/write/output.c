@@ -3,6 +3,8 @@
  */
 #include "format/write/output.h"
 
+#include "format/wire.h"
+
 #include <base/create.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -114,10 +116,15 @@ static pr_code
 write_failed(pf_output *out, int sys, pr_err *err)
 {
     pf_output_cut(out, out->size);
-    PR_FAIL_SYS(err, PR_IO, sys,
-                "cannot write '%s' after its first %" PRIu64
-                " bytes, which are whole",
-                out->path, out->size);
+    if (out->size > PF_HEADER_SIZE)
+        PR_FAIL_SYS(err, PR_IO, sys,
+                    "cannot write '%s' after its first %" PRIu64
+                    " bytes, which are whole",
+                    out->path, out->size);
+    else /* the writer removes it */
+        PR_FAIL_SYS(err, PR_IO, sys,
+                    "cannot write '%s'; it holds no sample, and is removed",
+                    out->path);
     pr_hint_room(sys, err);
     return PR_IO;
 }

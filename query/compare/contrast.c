@@ -249,7 +249,7 @@ q_contrast_describe(const q_contrast *contrast, unsigned measure, pr_buffer *to)
     describe_scale(h, contrast->asked, to);
     describe_counts(h, to);
     for (size_t i = 0; i < s->roots.n; i++)
-        pr_buffer_printf(to, "files of %s are those of %s in the base\n",
+        pr_buffer_printf(to, "files of %s are compared with those of %s\n",
                          s->roots.root[i].to, s->roots.root[i].from);
     warn(contrast, h, to);
     pr_buffer_append(to, contrast->notes.at, contrast->notes.len);
