@@ -5,7 +5,6 @@ import struct
 
 import live
 import shares
-from live import expect
 
 ON_CPU = 2
 SAMPLES = 40000
