@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""spec/format.md and the code say the same numbers, and tests keep its word.
+"""spec/format.md and the code have the same numbers, and tests keep its word.
 
 Every number and text of format/wire.h stands in the section of the
 specification that its comment names.  Constants that are computed from others
 are left out.  Every sentence with MUST has a mark with the tests that hold it,
 these tests exist, every rule of tests/interop/rules.py is cited, and every
-duty of section 11 is cited by a test.
+duty of section 11 is cited by a test.  spec/schema.md has the tables' version.
 """
 
 import glob
@@ -149,12 +149,22 @@ def check_tests(spec):
         yield f"nothing cites the rule {name}"
 
 
+def check_schema():
+    version = re.search(r"PR_SCHEMA_VERSION +(\d+)",
+                        read("include/pyrec/schema.h"))[1]
+    if f"`PRAGMA user_version` is {version}," not in " ".join(
+            read("spec/schema.md").split()):
+        yield f"the tables have version {version} in include/pyrec/schema.h"
+
+
 def main():
     spec = read("spec/format.md")
-    faults = [*check_constants(spec, read("format/wire.h")),
-              *check_duties(spec), *check_marks(spec), *check_tests(spec)]
+    faults = [f"spec/format.md: {fault}" for fault in (
+        *check_constants(spec, read("format/wire.h")), *check_duties(spec),
+        *check_marks(spec), *check_tests(spec))]
+    faults += [f"spec/schema.md: {fault}" for fault in check_schema()]
     for fault in faults:
-        print("spec/format.md:", fault)
+        print(fault)
     return 1 if faults else 0
 
 

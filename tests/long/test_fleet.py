@@ -74,7 +74,7 @@ def timed(rows):
 
 
 def in_clickhouse(_, local):
-    why = clickhouse.unpack()
+    why = clickhouse.SERVER.unpack()
     if why:
         print("ok ClickHouse # SKIP " + why)
         return

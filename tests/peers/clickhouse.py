@@ -1,25 +1,18 @@
 """Servers of ClickHouse 18.16 for a test, in its scratch folder.
 
-Debian 12 has the packages; they are unpacked below the build folder, with the
-libraries that they were linked with, whatever the machine's distribution is."""
+Debian 12 has the packages; they are unpacked below the build folder."""
 
 import http.client
 import os
-import platform
 import socket
 import subprocess
 import time
-from urllib.parse import unquote  # noqa: F401
 
-BUILD = os.environ["BIN"]
-ROOT = os.path.join(BUILD, "clickhouse", "root")
-LIBRARIES = "lib/x86_64-linux-gnu"
-UNPACK = """set -e
-. "$SRC/tests/setup/apt.sh"
-apt_state "$1/state" bookworm amd64
-apt_unpack "$1/state" "$1/root" clickhouse-server
-rm -rf "$1/state"
-"""
+import unpacked
+
+SERVER = unpacked.Program(os.path.join(os.environ["BIN"], "clickhouse"),
+                          "bookworm", "clickhouse-server",
+                          "usr/sbin/clickhouse-server")
 
 CONFIG = """<yandex>
 <logger><level>warning</level><log>{folder}/log</log>
@@ -66,22 +59,6 @@ def schema():
     return [text.strip() for text in "".join(lines).split(";") if text.strip()]
 
 
-def unpack():
-    """None, or why there is no server on this machine."""
-    if platform.machine() != "x86_64":
-        return "clickhouse-server of Debian 12 is here only for x86_64"
-    program = os.path.join(ROOT, "usr/sbin/clickhouse-server")
-    if os.path.exists(program):
-        return None
-    folder = os.path.dirname(ROOT)
-    done = subprocess.run(["sh", "-c", UNPACK, "unpack", folder],
-                          capture_output=True, text=True, check=False)
-    if done.returncode == 0 and os.path.exists(program):
-        return None
-    return "clickhouse-server of Debian 12 cannot be unpacked: " + \
-        " ".join(done.stderr.split())[-200:]
-
-
 class Server:
     """One server; `tcp` are the ports of all servers of its cluster "two"."""
 
@@ -99,13 +76,10 @@ class Server:
         self.start()
 
     def start(self):
-        lib = os.path.join(ROOT, LIBRARIES)
         with open(self.folder + "/output", "ab") as output:
             self.process = subprocess.Popen(
-                [lib + "/ld-linux-x86-64.so.2", "--library-path",
-                 lib + ":" + os.path.join(ROOT, "usr", LIBRARIES),
-                 os.path.join(ROOT, "usr/sbin/clickhouse-server"),
-                 "--config-file=" + self.folder + "/config.xml"],
+                SERVER.command("--config-file=" + self.folder +
+                               "/config.xml"),
                 cwd=self.folder, stdout=output, stderr=output,
                 env=dict(os.environ, TZ="UTC"))
         end = time.monotonic() + 300

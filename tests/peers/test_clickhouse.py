@@ -205,7 +205,7 @@ class Relay:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                request = clickhouse.unquote(self.path).encode()
+                request = unquote(self.path).encode()
                 relay.seen.append(request + b"\n" + body)
                 if stop_at and stop_at in request:
                     self.close_connection = True
@@ -384,7 +384,7 @@ def spread(servers, folder, files):
 def main():
     seed = random.randrange(1000)
     print("# seed %d" % seed)
-    why = clickhouse.unpack()
+    why = clickhouse.SERVER.unpack()
     if why:
         print("ok ClickHouse # SKIP " + why)
         return
