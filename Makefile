@@ -334,12 +334,13 @@ MAN := $(if $(SCDOC),$(patsubst spec/man/%.scd,$(B)/man/%, \
            $(wildcard spec/man/*.scd)) \
        $(if $(HAVE_PYTHON),$(addprefix $(B)/man/pyrec-, \
            format.5 schema.5 query.7 compare.7 sampling.7)))
-# The first line has man run tbl, which lays out the tables.
-TBL = printf '%s\n' "'\\\" t"
+# The first line has man run tbl, which lays out the tables.  scdoc turns
+# hyphens and even margins off before .TH, which turns them on again in groff 1.23.
+MANPAGE = { printf '%s\n' "'\\\" t" && $(SCDOC) | sed '/^\.TH/a .nh\n.ad l'; }
 $(B)/man/%: spec/man/%.scd
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
-	$(Q){ $(TBL) && $(SCDOC); } <$< >$@
+	$(Q)$(MANPAGE) <$< >$@
 
 about_format   := the file format of a profile
 about_schema   := the SQLite tables of a profile
@@ -353,7 +354,7 @@ $(B)/man/pyrec-%: spec/$$(basename $$*).md spec/man/from_spec.py
 	$(Q)$(PYTHON3) spec/man/from_spec.py \
 	    'pyrec-$(basename $*)($(subst .,,$(suffix $*)))' \
 	    '$(about_$(basename $*))' <$< >$@.scd && \
-	    { $(TBL) && $(SCDOC); } <$@.scd >$@
+	    $(MANPAGE) <$@.scd >$@
 
 COMPLETION := $(if $(HAVE_PYTHON),$(foreach p,$(PROGRAMS), \
     $(addprefix $(B)/completion/,bash/$p zsh/_$p fish/$p.fish)))
