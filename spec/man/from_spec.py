@@ -40,19 +40,20 @@ def paragraph(text):
     return "\\" + text if text[:1] in "#-.|[]:;" else text
 
 
-# tbl breaks the text of a column at 1/(N+1) of the line if there are N: 3
-# columns and their borders always fit, more of them are made to fit ("<").
-ALWAYS_FIT = 3
+# tbl breaks the text of a column at 1/(N+1) of the line if there are N columns;
+# the one with the longest text is given what the others leave ("<").
 
 
 def table(rows):
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
              for row in rows]
-    align = "<" if len(cells[0]) > ALWAYS_FIT else "["
+    lengths = [max(map(len, column)) for column in zip(*cells)]
+    longest = lengths.index(max(lengths))
     lines = []
     for number, row in enumerate(cells[:1] + cells[2:]):
         for i, cell in enumerate(row):
-            mark = (":" if i else "|" if number else "[") + align
+            mark = ((":" if i else "|" if number else "[") +
+                    ("<" if i == longest else "["))
             text = inline(cell.replace("\\|", "|"))
             lines.append("%s %s" % (mark, "*%s*" % text.replace("*", "")
                                     if number == 0 and text else text))

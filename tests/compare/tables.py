@@ -57,8 +57,8 @@ def print_gate(title, rows):
     columns = [by_program(rows, "gate", 2, i) for i in (3, 4, 5, 6, 7)]
     table("%s: steady/phased/server/allocating" % title,
           ["base v new", "false alarms", "+20 % found",
-           "another marked beside it", "+20 % of any large function found",
-           "median detectable change, %"],
+           "another marked beside it", "+20 % of any above 6 % found",
+           "least change found, %"],
           [[sides, *(column[sides] for column in columns)]
            for sides in columns[0]])
     stages = [by_program(rows, "stages", 0, i)["stages"] for i in (2, 3, 4)]
