@@ -123,8 +123,8 @@ def the_query_program_ranks_functions_as_the_stacks_do(python):
     for row in ranked:
         found[row["function"]] += row["self_samples"]
     expect(+found == own, "%s is not %s", found, own)
-    times = [row["self_s"] for row in ranked]
-    expect(times == sorted(times, reverse=True), "%s", ranked)
+    counts = [row["self_samples"] for row in ranked]
+    expect(counts == sorted(counts, reverse=True), "%s", ranked)
 
 
 live.run()
