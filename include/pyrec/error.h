@@ -1,14 +1,16 @@
 /*
- * error.h - how every part of the house says that something failed.
+ * error.h - the codes and the record of a failure, in all parts of the project.
  *
  * A function that can fail returns a pr_code and, if the caller gave a
  * record, fills it: what failed, on what, where, and what to do about it.
  * The first failure wins: a filled record is never overwritten.  Library code
- * never prints and never exits; the three programs print one line and leave
+ * never prints and never exits; the three programs print the record and exit
  * with pr_exit_status().
  *
  * Ownership  a record lives on the caller's stack and owns nothing.
- * Outputs    parameters named ret_... are untouched on failure.
+ * Outputs    parameters named ret_... are untouched on failure, unless the
+ *            function says otherwise.
+ * Threads    functions change the record alone: each thread has its own.
  */
 #ifndef PYREC_ERROR_H
 #define PYREC_ERROR_H
@@ -64,11 +66,11 @@ typedef struct pr_err {
         PR_OK, 0, PR_NO_OFFSET, "", "" \
     }
 
-/* Fill *err unless it is NULL or already filled.  sys is an errno or 0,
- * offset a byte position or PR_NO_OFFSET.  What a terminal
- * must not get (control characters, those that change the direction of writing,
- * malformed UTF-8) becomes \n, \x1b, \u202e; a text that does not fit is cut at
- * a whole character. */
+/* Fill *err unless it is NULL or already filled.  sys is an errno or 0, offset
+ * a byte position or PR_NO_OFFSET.  Bytes that a terminal must not get (control
+ * characters, characters that change the direction of writing, malformed UTF-8)
+ * become escapes as \n, \x1b and \u202e.  A text that does not fit is cut at a
+ * whole character. */
 void pr_err_set(pr_err *err, pr_code code, int sys, uint64_t offset,
                 const char *format, ...)
 #if defined(__GNUC__)
@@ -83,14 +85,16 @@ void pr_err_hint(pr_err *err, const char *format, ...)
 #endif
     ;
 
-/* Put "format: " in front of a filled record's text: the outer cause of a
- * chain ("failed to read interpreter state: read of 512 bytes at 0x..."). */
+/* Put the text and ": " in front of the text of a filled record: the outer
+ * cause of a chain ("failed to read interpreter state: read of 512 bytes at
+ * 0x..."). */
 void pr_err_wrap(pr_err *err, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
 
+/* Make the record empty, as PR_ERR_INIT does.  Takes NULL. */
 void pr_err_clear(pr_err *err);
 
 /* Record and return in one expression:  return PR_FAIL(err, PR_IO, ...);
@@ -105,7 +109,8 @@ void pr_err_clear(pr_err *err);
     (pr_err_set((err), (code), (sys), (offset), __VA_ARGS__), \
      pr_same_code(code))
 
-/* A call, so that a statement may drop the value of PR_FAIL(). */
+/* Return the code.  A statement may ignore the value of a call without a
+ * warning, but not that of the comma operator in PR_FAIL(). */
 static inline pr_code
 pr_same_code(pr_code code)
 {
@@ -119,13 +124,14 @@ pr_no_memory(pr_err *err)
     return PR_FAIL(err, PR_NOMEM, "out of memory");
 }
 
-/* Stable name ("DAMAGED"), sentence, and the programs' exit status. */
+/* The stable name of a code ("DAMAGED"), its sentence, both static, and the
+ * exit status of the programs. */
 const char *pr_code_name(pr_code code);
 const char *pr_code_text(pr_code code);
 int pr_exit_status(pr_code code);
 
-/* "what (at byte N): strerror; hint" in one line, without a newline.
- * Returns the length it would have had, as snprintf does. */
+/* Write "what (at byte N): strerror; hint" to buf, in one line without a
+ * newline.  Returns the length of the whole text, as snprintf() does. */
 int pr_err_format(const pr_err *err, char *buf, size_t size);
 
 #ifdef __cplusplus

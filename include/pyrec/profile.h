@@ -30,13 +30,13 @@ extern "C" {
 enum {
     PR_HAS_GIL = 1,
     PR_ON_CPU = 2,
-    PR_CPU_UNKNOWN = 4, /* the recorder did not ask whether it is on a CPU */
+    PR_CPU_UNKNOWN = 4, /* the recorder did not check PR_ON_CPU */
     PR_GIL_REQUESTED = 8,
     PR_HAS_EXCEPTION = 16,
     PR_MAIN_THREAD = 32
 };
 
-/* The kind of time that was sampled: CPython 3.15.2 PROFILING_MODE_* */
+/* The kind of time that was sampled: CPython 3.15.2 PROFILING_MODE_*. */
 typedef enum pr_mode {
     PR_MODE_WALL = 0,
     PR_MODE_CPU = 1,
@@ -46,8 +46,8 @@ typedef enum pr_mode {
     PR_MODE_UNKNOWN = 255
 } pr_mode;
 
-/* The kinds of frames that were captured: the bits of the header's last word (spec/format.md 4.1).
- * PR_CAPTURE_KNOWN says that the others are known. */
+/* The frames and threads that were captured: bits of the header's last word
+ * (spec/format.md 4.1).  Without PR_CAPTURE_KNOWN the others mean nothing. */
 enum {
     PR_CAPTURE_KNOWN = 0x008,
     PR_CAPTURE_ALL_THREADS = 0x010,
@@ -57,7 +57,7 @@ enum {
     PR_CAPTURE_BLOCKING = 0x100
 };
 
-/* Known when the recording starts. */
+/* The facts that are known when the recording starts. */
 typedef struct pr_start {
     uint64_t start_us;    /* CLOCK_MONOTONIC at time 0 */
     uint64_t wall_us;     /* CLOCK_REALTIME at time 0, since 1970; 0 unknown */
@@ -82,7 +82,8 @@ typedef struct pr_frame {
     uint8_t opcode;     /* PR_NO_OPCODE: not captured */
 } pr_frame;
 
-/* Synthetic frames have the file name PR_SYNTHETIC_FILE; tasks PR_TASK_FILE. */
+/* The file of a synthetic frame is PR_SYNTHETIC_FILE, and its function one of
+ * the next two; a frame that stands for an asyncio task has PR_TASK_FILE. */
 #define PR_SYNTHETIC_FILE "~"
 #define PR_NATIVE_FUNC    "<native>"
 #define PR_GC_FUNC        "<GC>"
@@ -100,10 +101,10 @@ typedef struct pr_pair {
 } pr_pair;
 
 /* A process whose threads are in the profile.  Processes have the indices 0,
- * 1, 2, ... in the order of their first emission; emitting an index again
- * replaces all that was known of that process (its end, its command after an
- * exec).  A process is identified by (host, scope, pid, start_us): pids alone
- * repeat, over time and in containers. */
+ * 1, 2, ... in the order of their first emission.  A later emission of an index
+ * replaces all that was known of that process: it brings its end, or its
+ * command after an exec.  (host, scope, pid, start_us) identify a process: pids
+ * alone repeat, over time and in containers. */
 typedef struct pr_process {
     uint32_t index;
     uint64_t pid;      /* in its own pid namespace; 0 not known */
@@ -120,11 +121,11 @@ typedef struct pr_process {
     uint32_t n_meta;
 } pr_process;
 
-/* A thread: (process, interp, tid) is its identity, since one thread may run
- * in two interpreters.  A thread that moves to another interpreter is another
+/* A thread.  (process, interp, tid) identify it, since one thread may run in
+ * two interpreters: a thread that moves to another interpreter is another
  * pr_thread. */
 typedef struct pr_thread {
-    uint64_t tid;    /* the kernel's id as the target sees it, as CPython */
+    uint64_t tid;    /* the kernel's id as the target sees it, as in CPython */
     uint32_t interp; /* 0 is the main interpreter */
     uint8_t is_main; /* 1 yes, 0 no or not known */
     const char *name;
@@ -146,8 +147,8 @@ typedef struct pr_delta {
     const uint8_t *status;   /* [n] */
 } pr_delta;
 
-/* The sampling interval changed: from time_us on, samples of this process's
- * threads are interval_us apart.  Before the first change it is
+/* A change of the sampling interval: from time_us on, samples of the process's
+ * threads are interval_us apart.  Before its first change a process has
  * pr_start.interval_us. */
 typedef struct pr_rate {
     uint32_t process; /* index */
@@ -157,13 +158,13 @@ typedef struct pr_rate {
 
 /* Counters (spec/format.md 5.4): name, number, spelling in outputs.
  * Every value is cumulative since the start.  A counter that was never emitted
- * is not known, which differs from 0.
+ * is unknown, not 0.
  *   0-3    samples by proof; they add up to the thread's samples
  *   8-13   lost: due samples that could not be taken, or that a damaged part
  *          of the file held
  *   16-26  the recorder's work
- *   27-30  left out because an option says so: never part of `lost`
- *   32-36  scheduler, of a thread: Linux /proc/PID/task/TID/schedstat fields 1
+ *   27-30  samples and frames that an option leaves out: never part of `lost`
+ *   32-36  scheduling of a thread: Linux /proc/PID/task/TID/schedstat fields 1
  *          and 2 (Documentation/scheduler/sched-stats.rst), .../status
  *          voluntary_ctxt_switches; GIL wait: CPython 3.15
  *   40-42  CPU bandwidth of the process's cgroup: cpu.stat nr_periods,
@@ -218,7 +219,7 @@ typedef enum pr_count_kind {
  * before each checkpoint, so the values of one (process, thread, kind) are a
  * time series with a step of at most a checkpoint interval. */
 typedef struct pr_count {
-    uint32_t thread; /* PR_NO_THREAD: of the whole process */
+    uint32_t thread; /* PR_NO_THREAD: the counter of a whole process */
     uint32_t kind;   /* pr_count_kind; a reader passes unknown kinds on */
     uint64_t value;
     uint32_t process; /* if thread is PR_NO_THREAD */
@@ -238,12 +239,12 @@ typedef struct pr_gc_event {
     uint32_t process;
 } pr_gc_event;
 
-/* An asyncio task as first seen; parents are the tasks that await it.  A key
- * is unique within its process while the task lives. */
+/* An asyncio task at its first sample; its parents are the tasks that await it.
+ * A key is unique within its process while the task lives. */
 typedef struct pr_task {
     uint64_t key; /* address in the target */
     uint64_t time_us;
-    uint32_t thread; /* PR_NO_THREAD: of an ended thread */
+    uint32_t thread; /* PR_NO_THREAD: its thread has ended */
     const char *name;
     size_t name_len;
     const uint64_t *parent; /* keys, of the same process */
@@ -267,18 +268,18 @@ typedef enum pr_mark_kind {
 } pr_mark_kind;
 
 typedef struct pr_mark {
-    uint32_t kind;            /* pr_mark_kind; unknown kinds are passed on */
+    uint32_t kind;            /* pr_mark_kind; readers pass unknown ones on */
     uint64_t time_us, end_us; /* equal for a moment */
     const char *text;
     size_t text_len;
     uint32_t process;
 } pr_mark;
 
-/* The times and calls of a function, or of its calls by one caller, in a profile
- * that has these in place of stacks (a file of cProfile: CPython 3.15
- * Lib/pstats.py).  CPython's sampling profiler writes the samples that hold
- * the function for its calls, and those that end in it for the primitive
- * ones. */
+/* The times and calls of a function, or of its calls by one caller, in a
+ * profile that has these in place of stacks (a file of cProfile: CPython 3.15
+ * Lib/pstats.py).  In such a file of CPython's sampling profiler, calls counts
+ * the samples whose stack holds the function, and primitive_calls those whose
+ * innermost frame is in it. */
 typedef struct pr_total {
     uint32_t frame;  /* id: the function */
     uint32_t caller; /* id: the calling function; PR_NO_FRAME: any */

@@ -1,10 +1,10 @@
 /*
  * schema.h - the SQLite tables between converter and query (spec/schema.md
- * describes each column).  The numbers and the SQL text, nothing else.
+ * describes each column): the numbers and the SQL text, nothing else.
  *
- * One database holds one profile or thousands.  Files, functions and frames
- * are shared by all profiles; each profile has nodes of its own, whose ids
- * are one range.  A value that the profile does not know is NULL.
+ * One database holds one profile or thousands.  All profiles share files,
+ * functions and frames; each profile has nodes of its own, whose ids are one
+ * range.  A value that the profile does not know is NULL.
  */
 #ifndef PYREC_SCHEMA_H
 #define PYREC_SCHEMA_H

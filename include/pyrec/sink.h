@@ -14,16 +14,15 @@
  *     not in global time order.
  *  P4 rate() comes before any delta with a sample at or after its time.
  *  P5 pointers are valid for the call only.
- *  P6 after a call that returned anything but PR_OK, only abort() follows.
- *  P7 (process, interp, tid) of two threads differ.
+ *  P6 after a call that did not return PR_OK, only abort() follows.
+ *  P7 no two threads have the same (process, interp, tid).
  * A sink promises
  *  S1 finish() makes the output whole or fails; abort() leaves nothing
- *     half-written and cannot fail.  Either ends the sink: its memory is
- *     freed, the pointer is dead.  finish() that fails has freed it too.
- *     Both end the sinks that they forward to.
- *  S2 an operation that is NULL is forwarded to `next`; without `next` it is
+ *     half-written and cannot fail.  Each of them, also a finish() that fails,
+ *     frees the sink, and ends the sinks to which it forwards.
+ *  S2 a call of an operation that is NULL goes to `next`; without `next` it is
  *     ignored.
- *  S3 a failed call has filled *err (NULL is legal); the code is the cause.
+ *  S3 a call that fails fills *err (err may be NULL) and returns the cause.
  *
  * Threads  One thread at a time calls a sink.  Two sinks are independent
  *          unless one is the other's `next`.
@@ -38,17 +37,17 @@
 extern "C" {
 #endif
 
-/* The operations: name, parameters, arguments.  The struct of operations, the
- * calls with forwarding and the sinks that treat all alike are made of this
- * list: a new operation is one line here.
+/* The operations: name, parameters, arguments.  This list makes the struct of
+ * operations, the calls with forwarding, and the sinks that treat all
+ * operations alike: a new operation is one line here.
  *
  *   start    facts known at time 0
  *   meta     key (terminated) and value; a later value of a key wins
  *   string   the next string's bytes
  *   frame    the next frame
  *   process  the next process, or news of an earlier one.  Process 0 exists
- *            without it: a producer of one process may leave it out and say
- *            the same with meta() (spec/format.md 5.5)
+ *            without it: a producer of one process may leave it out and
+ *            describe the process with meta() (spec/format.md 5.5)
  *   thread   the next thread
  *   rename   a thread's name became known or changed
  *   leave    a thread ended; a later delta of it has keep 0
@@ -56,7 +55,7 @@ extern "C" {
  *   delta    samples
  *   count    a counter's new value
  *   gc, task, mark   events, in any order
- *   total    the sums of a function, of a profile without deltas; several of
+ *   total    the sums of a function, in a profile without deltas; those of
  *            one function and caller add up
  *   stats    totals; at most once, after all deltas */
 #define PR_SINK_MAP(X)                                              \
@@ -79,7 +78,8 @@ extern "C" {
     X(total, (const pr_total *total), (total))                      \
     X(stats, (const pr_stats *stats), (stats))
 
-/* Those whose only parameter is a struct without pointers: operation, struct. */
+/* The operations whose only parameter is a struct without pointers: operation,
+ * struct. */
 #define PR_SINK_FIXED_MAP(X) \
     X(start, pr_start)       \
     X(frame, pr_frame)       \
@@ -125,11 +125,11 @@ struct pr_sink {
 PR_SINK_MAP(PR_SINK_FORWARD)
 #undef PR_SINK_FORWARD
 
-/* The same by the operation's name. */
+/* The same by the name of the operation. */
 #define PR_SINK_CALL(sink, op, ...) pr_sink_##op((sink), __VA_ARGS__)
 
-/* A long input reports its progress now and then, in the caller's thread;
- * total 0: not known. */
+/* The progress of a long input.  report() is called now and then in the
+ * caller's thread, and may be NULL; total 0: not known. */
 typedef struct pr_progress {
     void (*report)(void *context, uint64_t current, uint64_t total);
     void *context;

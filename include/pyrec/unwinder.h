@@ -1,14 +1,15 @@
 /*
  * unwinder.h - sample the threads of a running CPython into a sink.
  *
- * Reads the memory of CPython 3.11 to 3.15, with or without a GIL.  Nothing is
- * written into the target and it is never stopped, unless the options say so.
- * spec/sampling.md says how a sample is proven and what counts as lost.
+ * The unwinder reads the memory of CPython 3.11 to 3.15, with or without a GIL.
+ * It writes nothing into the target and never stops it, unless the options say
+ * so.  spec/sampling.md says how a sample is proven and which samples count as
+ * lost.
  *
  *     rec_unwinder_open(pid, NULL, sink, &unwinder, &err);
- *     while (...)                                   one call a tick
+ *     while (...)                                   one call for each tick
  *         rec_unwinder_tick(unwinder, now_us(), &err);
- *     rec_unwinder_emit_counts(unwinder, &err);     and what is pending
+ *     rec_unwinder_emit_counts(unwinder, &err);     and pending samples
  *     rec_unwinder_free(unwinder);
  *
  * Threads    one thread at a time uses an unwinder; different unwinders are
@@ -16,12 +17,12 @@
  *            REC_BLOCKING one thread makes all ticks and frees the unwinder:
  *            ptrace(2) ties a traced thread to the thread that traces it.
  * Ownership  the caller owns the sink and keeps it until rec_unwinder_free();
- *            the unwinder calls neither start, finish nor abort of it.
+ *            the unwinder never calls its start(), finish() or abort().
  *            Pointers that a function returns are valid until
  *            rec_unwinder_free().
  * Options    structs that begin with `size` may grow: initialise them with
- *            their _INIT macro, and a library that knows fewer fields refuses
- *            the ones that it does not know and that are not zero.
+ *            their _INIT macro.  A library that knows fewer fields refuses a
+ *            struct in which one of the others is not zero.
  * Errors     the first failure is recorded in *err (error.h); err may be NULL.
  */
 #ifndef PYREC_UNWINDER_H
@@ -66,7 +67,7 @@ typedef struct rec_unwinder_opts {
     rec_threads threads;
     rec_cache cache;
     rec_async async_mode;
-    pr_mode mode;       /* which threads' samples are kept */
+    pr_mode mode;       /* the samples that are kept */
     uint32_t max_depth; /* frames of a stack; 0: 4096 */
     uint8_t keep_idle;  /* 1: keep threads that do not match the mode */
     uint8_t native;     /* 1: <native> frames at borders of C code */
@@ -84,7 +85,7 @@ typedef struct rec_unwinder_opts {
             0, 0                                                             \
     }
 
-/* A target. */
+/* A process that runs CPython. */
 typedef struct rec_target {
     pid_t pid;
     uint8_t python[3]; /* major, minor, micro */
@@ -110,37 +111,36 @@ typedef struct rec_stats {
     uint64_t batched_read_segments_completed;
 } rec_stats;
 
-/* Attach to process `pid`.  `opts` may be NULL; it is copied.  On success *ret
- * is the caller's to free; on failure it is untouched.
- * PR_NO_PROCESS; PR_NOT_PYTHON (the message names what the process is, and its
- * Python children); PR_DENIED (the message names the check that failed and what
- * permits it); PR_USAGE (options that exclude each other, or that this build of
- * Python does not have); PR_UNSUPPORTED (the message names the option or what
- * it reads, and the first version of Python that has it); PR_NOMEM. */
+/* Attach to process `pid`.  `opts` is copied and may be NULL.  The caller frees
+ * *ret by rec_unwinder_free(); it is untouched on failure.
+ * PR_NO_PROCESS; PR_NOT_PYTHON (the message names the program, and its Python
+ * children); PR_DENIED (the message names the check that failed, and a remedy);
+ * PR_USAGE (options that exclude each other, that this build of Python does not
+ * have, or that this version does not know); PR_UNSUPPORTED (the message names
+ * the option, and the first version of Python that has it); PR_NOMEM. */
 pr_code rec_unwinder_open(pid_t pid, const rec_unwinder_opts *opts,
                           pr_sink *sink, rec_unwinder **ret, pr_err *err);
 
-/* Detach; the target runs on.  Samples that are pending are dropped: call
- * rec_unwinder_emit_counts() first.  Takes NULL. */
+/* Detach; the target runs on.  Pending samples are dropped unless
+ * rec_unwinder_emit_counts() was called before.  Takes NULL. */
 void rec_unwinder_free(rec_unwinder *unwinder);
 
-/* The present program of the process: an exec changes the struct that
- * the pointer points to. */
+/* The present program of the process: an exec changes the struct. */
 const rec_target *rec_unwinder_target(const rec_unwinder *unwinder);
 
 /* CLOCK_MONOTONIC at time 0 of the samples. */
 uint64_t rec_unwinder_start_ns(const rec_unwinder *unwinder);
 
-/* Sample all wanted threads once.  time_us is when the tick was due, and does
- * not go back from call to call.  A sample of a thread that may have run has
- * the time at which it was read; a sample of a thread that provably did not run
- * since the last tick has time_us.  Consecutive equal samples are kept back and
- * emitted as one run.  A thread that cannot be read truthfully is counted as
- * lost and costs the others nothing.
+/* Sample all wanted threads once.  time_us is the time at which the tick was
+ * due, and does not go back from call to call.  A sample of a thread that may
+ * have run has the time at which it was read; a sample of a thread that
+ * provably did not run since the last tick has time_us.  Consecutive equal
+ * samples are kept back and emitted as one run.  A sample that cannot be
+ * validated counts as lost, and those of other threads are taken all the same.
  *
- * The calling thread moves between the CPUs that it may use, to prove from the
- * CPU of a target's thread that this one stands still; its affinity is restored
- * before the call returns.  REC_REMOTE does not move it.
+ * The calling thread moves to the CPU of each thread of the target, as far as
+ * it may, to prove there that the thread stands still.  The call restores its
+ * affinity before it returns.  REC_REMOTE does not move it.
  *
  * PR_OK; PR_NO_PROCESS when the target has ended; PR_DENIED, PR_NOMEM, PR_IO;
  * or the sink's error.  After a failure only rec_unwinder_free() follows. */
@@ -151,15 +151,17 @@ pr_code rec_unwinder_tick(rec_unwinder *unwinder, uint64_t time_us,
  * changed.  PR_OK, PR_NOMEM or the sink's error. */
 pr_code rec_unwinder_emit_counts(rec_unwinder *unwinder, pr_err *err);
 
+/* The counters since rec_unwinder_open(). */
 void rec_unwinder_get_stats(const rec_unwinder *unwinder, rec_stats *ret);
 
-/* Is it a CPython that this library knows?  PR_OK and *ret, or as
+/* Identify the CPython that process `pid` runs.  PR_OK, or the codes of
  * rec_unwinder_open(); *ret is untouched on failure.  Thread-safe. */
 pr_code rec_target_identify(pid_t pid, rec_target *ret, pr_err *err);
 
-/* Children of `pid`, or all descendants if `recursive` is not 0, in ascending
- * order.  The caller frees *ret with free(); *ret_n may be 0.  PR_NO_PROCESS,
- * PR_NOMEM, PR_IO; *ret and *ret_n are untouched on failure.  Thread-safe. */
+/* List the children of `pid`, or all descendants if `recursive` is not 0, by
+ * ascending pid.  The caller frees *ret with free(); *ret_n may be 0.
+ * PR_NO_PROCESS, PR_NOMEM, PR_IO; *ret and *ret_n are untouched on failure.
+ * Thread-safe. */
 pr_code rec_target_children(pid_t pid, int recursive, pid_t **ret,
                             size_t *ret_n, pr_err *err);
 
