@@ -1,12 +1,12 @@
 /*
  * bytes.h - the types of spec/format.md section 2, to and from bytes.
  *
- * Writing: pf_put_...() store at a pointer that has room and return the byte
- * after what they stored; a pf_buf grows and remembers that it could not, so
- * that a writer of many fields checks it once, at their end.
- * Reading: a pf_cur never leaves its bytes.  Its first failure sticks: `bad`
- * points at the field that did not fit or was not legal, every later read
- * fails as well, and leaves its outs as they were.
+ * Writing: pf_put_...() store a field at a pointer that has room, and return
+ * the pointer after it; a pf_buf grows, and keeps in `failed` that it could
+ * not, so that a writer of many fields checks once, after the last.
+ * Reading: a pf_cur never leaves its bytes.  Its first failure is final: `bad`
+ * points to the field that did not fit or was not legal, and every later read
+ * fails as well.  A read that fails leaves its outputs as they were.
  */
 #ifndef FORMAT_BYTES_H
 #define FORMAT_BYTES_H
@@ -68,7 +68,7 @@ pf_put_le32(uint8_t *p, uint32_t v)
     return p;
 }
 
-/* Takes up to PF_VARINT_MAX bytes. */
+/* Stores up to PF_VARINT_MAX bytes. */
 static inline uint8_t *
 pf_put_varint(uint8_t *p, uint64_t v)
 {
@@ -93,7 +93,7 @@ pf_unzigzag(uint32_t v)
     return v & 1 ? -(int32_t)half - 1 : (int32_t)half;
 }
 
-/* Bytes that pf_put_varint() takes. */
+/* The number of bytes that pf_put_varint() stores. */
 static inline size_t
 pf_varint_size(uint64_t v)
 {
@@ -103,7 +103,7 @@ pf_varint_size(uint64_t v)
     return n;
 }
 
-/* end - start as 4.4 has it; it must fit (pf_place_fits). */
+/* end - start as in 4.4; pf_place_fits() must be true. */
 static inline int32_t
 pf_difference(int32_t start, int32_t end)
 {
@@ -135,10 +135,10 @@ pf_put_frame(uint8_t *p, const pr_frame *f)
 typedef struct pf_buf {
     uint8_t *p;
     size_t n, cap;
-    bool failed; /* out of memory: it lacks all that was put since */
+    bool failed; /* out of memory: later bytes may be missing */
 } pf_buf;
 
-/* Room for `more` bytes after the present end; false: out of memory. */
+/* Make room for `more` bytes after the present end; false: out of memory. */
 static inline bool
 pf_buf_reserve(pf_buf *b, size_t more)
 {
@@ -149,7 +149,7 @@ pf_buf_reserve(pf_buf *b, size_t more)
     return !b->failed;
 }
 
-/* After pf_buf_reserve(): the bytes up to `end` are part of the buffer. */
+/* Take the bytes up to `end` into the buffer, after pf_buf_reserve(). */
 static inline void
 pf_buf_end(pf_buf *b, const uint8_t *end)
 {
@@ -208,7 +208,7 @@ pf_left(const pf_cur *c)
     return (size_t)(c->end - c->p);
 }
 
-/* Fail at `at`; callers also refuse a legal field with it. */
+/* Fail at the field `at`; callers use it for values that they refuse. */
 static inline bool
 pf_refuse(pf_cur *c, const uint8_t *at)
 {
@@ -230,7 +230,7 @@ pf_order64(uint64_t v, bool swapped)
     return swapped ? __builtin_bswap64(v) : v;
 }
 
-/* At a pointer whose bytes are known to be there. */
+/* Load from a pointer; the caller has checked that the bytes exist. */
 static inline uint32_t
 pf_load_u32(const uint8_t *p, bool swapped)
 {
@@ -269,7 +269,7 @@ pf_load_le64(const uint8_t *p)
     return pf_load_le32(p) | (uint64_t)pf_load_le32(p + 4) << 32;
 }
 
-/* Borrow n bytes; NULL: there are fewer. */
+/* Borrow n bytes; NULL: fewer are left. */
 static inline const uint8_t *
 pf_get_bytes(pf_cur *c, uint64_t n)
 {
@@ -311,7 +311,7 @@ pf_get_u64(pf_cur *c, uint64_t *ret)
     return true;
 }
 
-/* A varint of more than one byte, or none at all. */
+/* A varint of more than one byte; fails if no byte is left. */
 static inline bool
 pf_get_long_varint(pf_cur *c, uint64_t *ret)
 {
@@ -363,8 +363,8 @@ pf_get_svarint(pf_cur *c, int32_t *ret)
     return true;
 }
 
-/* A count of things that take at least `min_size` (not 0) bytes each.  Fails
- * if the bytes left cannot hold so many, so it is safe to allocate by. */
+/* A count of entries of at least `min_size` (not 0) bytes each.  Fails if the
+ * bytes that are left cannot hold so many, so an allocation by it is safe. */
 static inline bool
 pf_get_count(pf_cur *c, size_t min_size, uint64_t *ret)
 {
@@ -394,7 +394,7 @@ pf_get_string(pf_cur *c, const char **ret, size_t *ret_len)
     return true;
 }
 
-/* start and difference to an end; false: beyond an int32. */
+/* A start and its difference to the end (4.4); fails beyond an int32. */
 static inline bool
 pf_get_place(pf_cur *c, int32_t *ret_start, int32_t *ret_end)
 {
@@ -410,8 +410,8 @@ pf_get_place(pf_cur *c, int32_t *ret_start, int32_t *ret_end)
     return true;
 }
 
-/* An entry of the frame table.  first_line is 0: not in the entry.  That the
- * string ids exist is the caller's check. */
+/* An entry of the frame table.  It has no first_line, which becomes 0.  The
+ * caller checks that the string ids exist. */
 static inline bool
 pf_get_frame(pf_cur *c, pr_frame *ret)
 {

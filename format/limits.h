@@ -1,5 +1,5 @@
 /*
- * limits.h - the most that a file may ask of a reader, each with its reason.
+ * limits.h - the most that a file may cost a reader, each with its reason.
  */
 #ifndef FORMAT_LIMITS_H
 #define FORMAT_LIMITS_H
@@ -11,8 +11,8 @@
 #define PF_RECORDS_MAX (256u << 20)
 
 /* RFC 8878 3.1.1.2: a block takes at least 4 bytes (three of header, one of a
- * run) and holds at most 128 KiB.  A frame that claims more is
- * not zstd's. */
+ * run) and holds at most 128 KiB.  A frame that claims more is not a frame of
+ * zstd. */
 #define PF_ZSTD_BLOCK_MIN 4u
 #define PF_ZSTD_BLOCK_MAX (128u << 10)
 
@@ -26,10 +26,10 @@
 /* Frames of a stack: 64 MiB of ids. */
 #define PF_DEPTH_MAX (1u << 24)
 
-/* Records of a CPython file that are decompressed before they are decoded: few
- * enough to stay in the second cache beside zstd's window ... */
+/* Bytes of records of a CPython file that are decompressed before they are
+ * decoded: few enough to stay in the second cache beside zstd's window. */
 #define PF_PIECE_SIZE (1u << 18)
-/* ... and how many at most, which must hold the longest record with a stack. */
+/* The most such bytes, which must hold the longest record with a stack. */
 #define PF_PIECE_MAX       (1u << 20)
 #define PF_PIECE_DEPTH_MAX (1u << 17)
 _Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
@@ -41,7 +41,7 @@ _Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
  * times and statuses stay in the first cache. */
 #define PF_RUN_MAX 2048u
 
-/* Index of a finished file: 3 million segments and more. */
+/* Bytes of the index of a finished file: 3 million segments and more. */
 #define PF_INDEX_MAX (64u << 20)
 
 /* The budget of a reader unless its caller sets another.  Recorded profiles
@@ -51,7 +51,7 @@ _Static_assert(PF_RECORD_SIZE + PF_VARINT_MAX + 1 + 2 * PF_VARINT_U32_MAX +
 #define PF_EXPANSION_DEFAULT 256u
 #define PF_EXPANSION_LEAST   (16u << 20)
 
-/* Threads that decompress at the same time. */
+/* Threads of one reader that decompress at the same time. */
 #define PF_JOBS_MAX 64
 
 #endif

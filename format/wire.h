@@ -1,8 +1,8 @@
 /*
- * wire.h - every number of spec/format.md, once, with the section it is from.
+ * wire.h - every number of spec/format.md, once, with its section.
  *
- * Numbers only: how bytes are put together and taken apart is bytes.h.
- * Offsets are from the start of the structure that their name begins with.
+ * Numbers only: bytes.h puts bytes together and takes them apart.  An offset is
+ * from the start of the structure with which its name begins.
  */
 #ifndef FORMAT_WIRE_H
 #define FORMAT_WIRE_H
@@ -47,7 +47,7 @@ typedef enum pf_record_kind {
 #define PF_VARINT_MAX     10
 #define PF_VARINT_U32_MAX 5
 
-/* 4.4 frame entry: the fewest bytes, and the most that we write */
+/* 4.4 frame entry: the fewest bytes, and the most that a writer uses */
 #define PF_FRAME_MIN 7
 #define PF_FRAME_MAX (6 * PF_VARINT_U32_MAX + 1)
 
@@ -91,10 +91,10 @@ enum {
 #define PF_CHECKPOINT_MAGIC   "PRCK"
 #define PF_CHECKPOINT_VERSION 1u
 enum {
-    PF_CHECKPOINT_LENGTH = 4, /* le32: of what follows it */
+    PF_CHECKPOINT_LENGTH = 4, /* le32: of the rest of the frame */
     PF_CHECKPOINT_MAGIC_AT = 8,
-    PF_CHECKPOINT_READ = 12,       /* u8: version a reader needs */
-    PF_CHECKPOINT_REWRITE = 13,    /* u8: version a rewriter needs */
+    PF_CHECKPOINT_READ = 12,       /* u8: version that a reader needs */
+    PF_CHECKPOINT_REWRITE = 13,    /* u8: version that a rewriter needs */
     PF_CHECKPOINT_FLAGS = 14,      /* u8 */
     PF_CHECKPOINT_RESERVED = 15,   /* u8 */
     PF_CHECKPOINT_CHECKSUM = 16,   /* u64 */
@@ -127,12 +127,13 @@ enum {
     PF_TYPE_SPAN = 0x44,
     PF_TYPE_HEADER = 0x45
 };
-/* The records whose entries the reader lists as structs, with processes by
- * arrival, and emits before the samples: operation of the sink, struct. */
+/* The records whose entries the reader keeps as structs, with processes
+ * numbered by arrival, and emits before the samples: operation of the sink,
+ * struct. */
 #define PF_LISTED_MAP(X) X(rate, pr_rate)
 
 #define PF_THREAD_MAIN        1u /* THREADS flags bit 0 */
-#define PF_THREAD_IDENTITY    2u /* bit 1: process, thread, interpreter follow */
+#define PF_THREAD_IDENTITY    2u /* bit 1: process, thread, interp follow */
 #define PF_REF_PROCESS_INTERP UINT32_MAX /* a ref whose thread is a process */
 
 /* 4.2: the latest time of a sample, and the latest sum of deltas */
@@ -147,7 +148,7 @@ enum {
 #define PF_INDEX_TAIL_MAGIC "PYRECIDX"
 #define PF_INDEX_VERSION    1u
 enum {
-    PF_INDEX_READ = 4,          /* u8: version a reader needs */
+    PF_INDEX_READ = 4,          /* u8: version that a reader needs */
     PF_INDEX_REWRITE = 5,       /* u8 */
     PF_INDEX_RESERVED = 6,      /* u8[2] */
     PF_INDEX_CHECKSUM = 8,      /* u64 */

@@ -1,5 +1,6 @@
 /*
- * checkpoint_read.c - a checkpoint's frame and the typed records of its body, read.
+ * checkpoint_read.c - read a checkpoint's frame and the typed records of its
+ * body.
  */
 #include "format/read/checkpoint_read.h"
 #include "format/limits.h"
@@ -321,8 +322,8 @@ walk_threads(walk *w, pf_cur *c)
     return code;
 }
 
-/* Room for the items of a list, each of at least `least` bytes, in an array that
- * lives as long as the call. */
+/* Make room for the items of a list, each of at least `least` bytes, in an
+ * array that lives as long as the call. */
 static bool
 get_room(pf_cur *c, uint64_t least, void *array, size_t *cap, size_t size,
          uint32_t *ret_n, bool *no_memory)

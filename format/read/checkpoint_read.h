@@ -1,6 +1,6 @@
 /*
- * checkpoint_read.h - a checkpoint's frame and the typed records of its body,
- * read (spec/format.md 5.2, 5.3).
+ * checkpoint_read.h - read a checkpoint's frame and the typed records of its
+ * body (spec/format.md 5.2, 5.3).
  */
 #ifndef FORMAT_READ_CHECKPOINT_READ_H
 #define FORMAT_READ_CHECKPOINT_READ_H
@@ -10,7 +10,7 @@
 
 #include <pyrec/error.h>
 
-/* The head of a checkpoint; `stored` is borrowed from its frame. */
+/* The head of a checkpoint; its frame owns the bytes of `stored`. */
 typedef struct pf_checkpoint {
     uint32_t number;
     uint64_t first_check; /* checksum of checkpoint 0; 0 in itself */
@@ -23,8 +23,8 @@ typedef struct pf_checkpoint {
     bool newer_rewriter;
 } pf_checkpoint;
 
-/* The length of the whole skippable frame by its first bytes (at least
- * PF_CHECKPOINT_SIZE of them); 0 if they begin no checkpoint. */
+/* The length of a whole skippable frame from its first bytes, at least
+ * PF_CHECKPOINT_SIZE; 0 if they do not begin a checkpoint. */
 uint64_t pf_checkpoint_length(const uint8_t *start);
 
 /* Check a whole skippable frame of n bytes.  PR_FOREIGN, PR_DAMAGED, PR_NEWER
@@ -45,11 +45,12 @@ typedef struct pf_span {
     uint64_t record_bytes;
 } pf_span;
 
-/* Calls for what a body holds; NULL: checked and dropped.  Borrowed pointers
- * are valid for the call.  A ref stands for the thread or process of counts and
- * tasks, whose struct does not have it. */
+/* Calls with the entries of a body; an entry whose call is NULL is checked and
+ * dropped.  Pointers are valid for the call.  A ref is the thread or the
+ * process of a count or task, and replaces the fields thread and process of the
+ * struct. */
 typedef struct pf_checkpoint_ops {
-    /* how many entries of STRINGS and FRAMES follow, from which id on */
+    /* n entries of STRINGS or FRAMES follow, from id `first` on */
     pr_code (*strings)(void *, uint32_t first, uint32_t n, pr_err *);
     pr_code (*frames)(void *, uint32_t first, uint32_t n, pr_err *);
     pr_code (*string)(void *, uint32_t id, const char *, size_t, pr_err *);
@@ -67,12 +68,12 @@ typedef struct pf_checkpoint_ops {
     pr_code (*gc)(void *, const pr_gc_event *, pr_err *);
     pr_code (*task)(void *, pf_ref, const pr_task *, pr_err *);
     pr_code (*mark)(void *, const pr_mark *, pr_err *);
-    /* every record as it is, after its entries */
+    /* each record with its bytes, after its entries */
     pr_code (*record)(void *, uint8_t type, const uint8_t *, size_t, pr_err *);
 } pf_checkpoint_ops;
 
-/* Walk the records.  PR_NEWER for an unknown critical one, PR_DAMAGED for
- * what does not fit, or what a call returned. */
+/* Walk the records.  PR_NEWER for an unknown critical record, PR_DAMAGED for a
+ * record or entry that breaks a rule, PR_NOMEM, or the code of a call. */
 pr_code pf_checkpoint_walk(pf_cur body, const pf_checkpoint_ops *ops,
                            void *context, pr_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * decode.c - records into deltas.
+ * decode.c - decode records into deltas.
  */
 #include "format/read/decode.h"
 #include "format/limits.h"
@@ -138,7 +138,7 @@ find_thread(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
     return PR_OK;
 }
 
-/* The thread of a record; the common case without a search. */
+/* The thread of a record, in the common case without a search. */
 static inline pr_code
 thread_of(pf_decoder *d, pf_ref ref, uint32_t *ret, pr_err *err)
 {
@@ -166,7 +166,7 @@ stack_last(const pf_track *t, size_t n)
     return t->cap ? t->stack + (t->cap - n) : NULL;
 }
 
-/* More room; the frames stay at its end. */
+/* Make more room; the frames stay at its end. */
 static pr_code
 grow_stack(pf_decoder *d, pf_track *t, size_t need, pr_err *err)
 {
@@ -197,7 +197,7 @@ forget_stack(pf_track *t)
     t->emitted = 0;
 }
 
-/* A whole record of the thread was seen. */
+/* Note that the segment has a whole record of the thread. */
 static inline void
 enter(pf_decoder *d, pf_track *t)
 {
@@ -207,7 +207,7 @@ enter(pf_decoder *d, pf_track *t)
 
 /* ---- emitting ---- */
 
-/* The part of the run that is in the wanted time: runs are in time order. */
+/* The part of the run in the wanted time: a run is in the order of time. */
 static uint32_t
 clip(const pf_decoder *d, uint32_t *first, uint32_t n)
 {
@@ -220,8 +220,8 @@ clip(const pf_decoder *d, uint32_t *first, uint32_t n)
     return n - i;
 }
 
-/* A thread of a CPython file is emitted with its first record: that is also
- * the order of their numbers. */
+/* Emit a thread of a CPython file with its first record, which is also the
+ * order of the numbers. */
 static pr_code
 emit_new_thread(pf_decoder *d, uint8_t status, pr_err *err)
 {
@@ -233,8 +233,8 @@ emit_new_thread(pf_decoder *d, uint8_t status, pr_err *err)
     return code;
 }
 
-/* For SPAN.  Threads interleave, and a processor predicts the comparison badly:
- * so it chooses a value and not a branch. */
+/* Take the times for SPAN.  Threads interleave, so that a processor predicts a
+ * comparison badly: each comparison chooses a value, not a branch. */
 static inline void
 see_times(pf_decoder *d, uint64_t first_us, uint64_t last_us, uint32_t n)
 {
@@ -380,7 +380,7 @@ get_samples(pf_decoder *d, pf_cur *c, pf_track *t, uint32_t max)
     return n;
 }
 
-/* Samples of a run, as many as the arrays take. */
+/* Decode samples of a run, as many as the arrays hold. */
 static uint32_t
 decode_run(pf_decoder *d, pf_cur *c)
 {
@@ -471,7 +471,7 @@ get_ids(const pf_decoder *d, pf_cur *c, uint32_t *into, uint32_t n, pr_err *err)
     return PR_OK;
 }
 
-/* How many outermost frames stay, by the record's own words. */
+/* The number of outermost frames that stay, from the record. */
 static pr_code
 kept_frames(pf_track *t, pf_record_kind kind, uint32_t said, uint32_t *ret,
             pr_err *err)
@@ -486,9 +486,9 @@ kept_frames(pf_track *t, pf_record_kind kind, uint32_t said, uint32_t *ret,
     return PR_OK;
 }
 
-/* Where n ids on top of `keep` frames are decoded: a whole stack beside the
- * present one, to compare both, others where they belong (if they turn out not
- * to be whole, the frames that were there are lost, and no record uses them).
+/* The place for n ids on top of `keep` frames: for a whole stack beside the
+ * present one, to compare both, and for others in the present one.  A record
+ * that turns out to be cut then overwrites frames that no record uses.
  * PR_LIMIT, PR_NOMEM. */
 static pr_code
 place_for_ids(pf_decoder *d, pf_track *t, pf_record_kind kind, uint32_t keep,
@@ -507,7 +507,7 @@ place_for_ids(pf_decoder *d, pf_track *t, pf_record_kind kind, uint32_t keep,
     return PR_OK;
 }
 
-/* The whole stack that lies beside the present one takes its place. */
+/* Put the whole stack beside the present one in its place. */
 static void
 settle_whole(pf_track *t, const uint32_t *whole, uint32_t n)
 {

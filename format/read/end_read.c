@@ -1,5 +1,5 @@
 /*
- * end_read.c - the parts after the segments of a finished file, read.
+ * end_read.c - read index, statistics and footer of a finished file.
  */
 #include "format/read/end_read.h"
 #include "format/limits.h"
@@ -83,7 +83,7 @@ index_parse(uint8_t *p, size_t n, bool swapped, pf_index *index, pr_err *err)
     return get_rows(&c, index->at, index, err);
 }
 
-/* The length that the index's own tail says; 0: no tail of an index. */
+/* The length of the index, from its tail; 0: no tail of an index ends there. */
 static pr_code
 index_length(const pf_input *in, uint64_t end, bool swapped, uint64_t *ret,
              pr_err *err)
@@ -129,7 +129,7 @@ pf_index_read(const pf_input *in, uint64_t end, bool swapped, pf_index *ret,
 
 /* ---- statistics and footer ---- */
 
-/* From the block whose tail is right; size by the tail. */
+/* Parse a block with a right tail, which gives its size. */
 static void
 stats_parse(const uint8_t *p, uint32_t size, bool swapped, pr_stats *ret)
 {
@@ -146,7 +146,7 @@ stats_parse(const uint8_t *p, uint32_t size, bool swapped, pr_stats *ret)
                   (PF_STATS_KNOWN_ERROR | PF_STATS_KNOWN_MISSED);
 }
 
-/* Size of the block in front of the footer, 0 if there is none. */
+/* The size of the block before the footer; 0 if there is none. */
 static uint32_t
 stats_size(const uint8_t *footer, bool swapped)
 {
@@ -168,7 +168,7 @@ pf_footer_read(const pf_input *in, uint64_t end, bool swapped, pf_footer *ret,
     if (end > in->size || end < PF_HEADER_SIZE + sizeof bytes - PF_STATS_SIZE)
         return PR_FAIL_AT(err, PR_CUT, in->size,
                           "the file ends before its footer");
-    /* the header is longer than the statistics: there is enough to read */
+    /* the header is longer than the statistics: the read stays in the file */
     pr_code code =
         pf_input_read(in, end - sizeof bytes, bytes, sizeof bytes, err);
     if (code != PR_OK)

@@ -1,6 +1,6 @@
 /*
- * end_read.h - the parts after the segments of a finished file, read: tables,
- * index, statistics, footer (spec/format.md 4.3 to 4.6 and 6).
+ * end_read.h - read index, statistics and footer of a finished file
+ * (spec/format.md 4.5, 4.6 and 6).
  */
 #ifndef FORMAT_READ_END_READ_H
 #define FORMAT_READ_END_READ_H
@@ -26,19 +26,20 @@ typedef struct pf_index {
 
 void pf_index_release(pf_index *index);
 
-/* The index whose last byte is before `end`.  PR_END: none, or not a
- * whole one; PR_NEWER; PR_IO, PR_NOMEM. */
+/* Read the index whose last byte is before `end`.  PR_END: there is none, or it
+ * is not whole; PR_NEWER; PR_IO, PR_NOMEM. */
 pr_code pf_index_read(const pf_input *in, uint64_t end, bool swapped,
                       pf_index *ret, pr_err *err);
 
-/* Statistics and footer, which end at `end`. */
+/* Statistics and footer. */
 typedef struct pf_footer {
-    uint64_t at;    /* of the statistics, or of the footer without them */
+    uint64_t at;    /* of the statistics; without them, of the footer */
     pr_stats stats; /* without PR_STATS_PRESENT: none */
     uint32_t strings, frames;
     uint64_t file_size;
 } pf_footer;
 
+/* Read statistics and footer, which end at `end`.  PR_CUT, PR_IO. */
 pr_code pf_footer_read(const pf_input *in, uint64_t end, bool swapped,
                        pf_footer *ret, pr_err *err);
 

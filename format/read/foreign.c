@@ -17,7 +17,7 @@ typedef struct signature {
         (bytes), sizeof(bytes) - 1, (name) \
     }
 
-/* A profile begins so whose header was cut off. */
+/* A profile that has lost its header begins with it, too. */
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 
 static const signature known[] = {

@@ -11,8 +11,8 @@
 /* A noun with its article ("a gzip file") from the first n bytes. */
 const char *pf_foreign_name(const uint8_t *start, size_t n);
 
-/* Do the bytes begin as a file of a known other kind does, and as no profile
- * does whose header was cut off? */
+/* Do the bytes begin as a file of another known kind, and not as a profile that
+ * has lost its header? */
 bool pf_foreign_is_known(const uint8_t *start, size_t n);
 
 #endif

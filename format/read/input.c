@@ -78,8 +78,8 @@ pf_input_read(const pf_input *in, uint64_t at, void *buf, size_t n, pr_err *err)
     return PR_OK;
 }
 
-/* Bytes that are hashed or searched at a time: on the stack, which a caller may
- * have made small. */
+/* Bytes that are hashed or searched at a time.  They lie on the stack, which a
+ * caller may have made small. */
 enum { PIECE = 8 << 10 };
 
 pr_code

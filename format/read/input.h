@@ -1,8 +1,8 @@
 /*
- * input.h - a file, read at offsets.
+ * input.h - read a file at offsets.
  *
- * Not mapped: a file may shrink while it is read, and the pages that were read
- * must not count as memory.
+ * The file is not mapped: it may shrink while it is read, and its pages must
+ * not count as memory.
  */
 #ifndef FORMAT_READ_INPUT_H
 #define FORMAT_READ_INPUT_H
@@ -24,16 +24,16 @@ typedef struct pf_input {
 pr_code pf_input_open(const char *path, pf_input *ret, pr_err *err);
 void pf_input_close(pf_input *in);
 
-/* Exactly n bytes; PR_CUT if the file ends before. */
+/* Read exactly n bytes.  PR_CUT if the file has fewer; PR_IO. */
 pr_code pf_input_read(const pf_input *in, uint64_t at, void *buf, size_t n,
                       pr_err *err);
 
-/* XXH64 of the bytes [at, end). */
+/* XXH64 of the bytes [at, end).  PR_CUT, PR_IO. */
 pr_code pf_input_hash(const pf_input *in, uint64_t at, uint64_t end,
                       uint64_t *ret, pr_err *err);
 
-/* The first place in [at, end) where the n <= 16 bytes of `wanted` stand;
- * `end` if there is none. */
+/* Find the first place in [at, end) that holds the n <= 16 bytes of `wanted`;
+ * `end` if there is none.  PR_CUT, PR_IO. */
 pr_code pf_input_find(const pf_input *in, uint64_t at, uint64_t end,
                       const void *wanted, size_t n, uint64_t *ret, pr_err *err);
 

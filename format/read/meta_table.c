@@ -57,7 +57,7 @@ copy_pair(pf_metadata *m, const pr_pair *pair, pf_meta *ret, pr_err *err)
     return PR_OK;
 }
 
-/* The new pair takes the place of an older one. */
+/* Put the new pair in the place of an older one. */
 static void
 replace(pf_metadata *m, pf_meta *old, const pf_meta *new)
 {

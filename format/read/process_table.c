@@ -98,7 +98,7 @@ pf_processes_describe(pf_processes *p, const pr_process *record, pr_err *err)
     pr_pair *block = malloc(bytes);
     if (!block)
         return pr_no_memory(err);
-    p->budget->memory += bytes; /* also of the block that it replaces */
+    p->budget->memory += bytes; /* a replaced block stays counted */
     char *into = (char *)block + pairs;
     pr_process copy = *record;
     copy.index = at;

@@ -1,6 +1,6 @@
 /*
- * process_table.h - the processes of a file: as its PROCESSES records describe
- * them, or by index alone where a record was lost.
+ * process_table.h - the processes of a file, as PROCESSES records describe
+ * them, or by index alone if their record is lost.
  */
 #ifndef FORMAT_READ_PROCESS_TABLE_H
 #define FORMAT_READ_PROCESS_TABLE_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 typedef struct pf_process {
-    uint32_t file_index;  /* in the file */
+    uint32_t file_index;  /* its index in the file */
     pr_process described; /* .index: its number by arrival */
     void *block;          /* owns what `described` points to; NULL: borrowed */
     bool recorded;        /* a PROCESSES record described it */
@@ -27,16 +27,18 @@ typedef struct pf_processes {
     pr_table table; /* index in the file to number by arrival */
 } pf_processes;
 
-/* Process 0 of the file exists from the start.  PR_LIMIT, PR_NOMEM. */
+/* Begin with process 0 of the file.  PR_LIMIT, PR_NOMEM. */
 pr_code pf_processes_init(pf_processes *processes, pf_budget *budget,
                           pr_err *err);
 void pf_processes_release(pf_processes *processes);
 
-/* The number by arrival of a process of the file; a new one gets the next. */
+/* The number by arrival of a process of the file; a new process gets the next
+ * number.  PR_LIMIT, PR_NOMEM. */
 pr_code pf_processes_add(pf_processes *processes, uint32_t file_index,
                          uint32_t *ret, pr_err *err);
 
-/* Keep a copy of a record, in place of earlier ones of its process. */
+/* Keep a copy of a record, in place of earlier records of its process.
+ * PR_LIMIT, PR_NOMEM. */
 pr_code pf_processes_describe(pf_processes *processes, const pr_process *record,
                               pr_err *err);
 

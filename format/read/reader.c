@@ -48,8 +48,8 @@ open_in_order(pf_reader *r, const uint8_t *start, bool swapped, pr_err *err)
     return pf_open_segments(r, err);
 }
 
-/* The header's magic is gone: if the file has checkpoints, they know the byte
- * order and what the header was. */
+/* The header's magic is gone: if the file has checkpoints, they have the byte
+ * order and a copy of the header. */
 static pr_code
 open_without_magic(pf_reader *r, const uint8_t *start, size_t n, pr_err *err)
 {
@@ -61,7 +61,7 @@ open_without_magic(pf_reader *r, const uint8_t *start, size_t n, pr_err *err)
     return code == PR_END ? refuse_foreign(start, n, err) : code;
 }
 
-/* The header is right or replaced by its copy: its word counts. */
+/* A header that is right, or its copy, decides which reader the file needs. */
 static pr_code
 check_header(pf_reader *r, pr_err *err)
 {
@@ -100,7 +100,7 @@ open_parts(pf_reader *r, pr_err *err)
     return code == PR_OK ? pf_open_stock(r, err) : code;
 }
 
-/* ---- facts about it ---- */
+/* ---- facts about a file ---- */
 
 static pr_mode
 mode_of(uint32_t capture)
@@ -144,7 +144,7 @@ start_of(const pf_reader *r)
     pr_start start = {
         .start_us = h->start_us,
         .wall_us = pf_metadata_number(&r->names.metadata, PF_META_WALL),
-        /* a nominal distance of 0 says nothing, and must not be a divisor */
+        /* an interval of 0 means nothing, and must not be a divisor */
         .interval_us = h->interval_us ? h->interval_us : 1,
         .mode = mode_of(h->capture),
         .capture = h->capture & ~PF_CAPTURE_MODE_MASK,
@@ -212,7 +212,8 @@ fill_info(pf_reader *r)
         info->good_bytes = r->in.size;
 }
 
-/* Losses count as every other counter, on top of those of earlier readers. */
+/* Add the losses to the counter of lost samples, which may hold those that an
+ * earlier reader found. */
 static pr_code
 count_losses(pf_reader *r, pr_err *err)
 {

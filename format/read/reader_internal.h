@@ -1,6 +1,6 @@
 /*
- * reader_internal.h - an opened profile file: where its parts are, what it
- * names, what is wrong with it and what it lost.
+ * reader_internal.h - an opened profile file: the places of its parts, its
+ * names, its first fault and its losses.
  */
 #ifndef FORMAT_READ_READER_INTERNAL_H
 #define FORMAT_READ_READER_INTERNAL_H
@@ -9,7 +9,7 @@
 #include "format/read/symbols.h"
 #include <pyrec/reader.h>
 
-/* The header's fields (4.1), as they are. */
+/* The fields of the header (4.1), unchecked. */
 typedef struct pf_header {
     uint8_t bytes[PF_HEADER_SIZE];
     uint32_t version;
@@ -30,7 +30,7 @@ typedef struct pf_segment {
     uint64_t first_us, last_us, samples, samples_so_far;
     uint64_t record_bytes;
     size_t kept_at, kept_size; /* its records beside the samples, in kept */
-    uint32_t frame_end;        /* its records name no frame from this id on */
+    uint32_t frame_end;        /* its records name frames below this id */
     bool lost;                 /* its data frame is damaged */
 } pf_segment;
 
@@ -46,7 +46,7 @@ struct pf_reader {
     pf_budget budget;
     bool swapped;
     pf_header header;
-    bool header_known; /* a checksum or a copy says that it is right */
+    bool header_known; /* a checksum or a copy proves it right */
     pf_info info;
 
     pr_err fault;     /* the first damage, else the first cut */
@@ -57,13 +57,13 @@ struct pf_reader {
     /* a file with checkpoints */
     pf_segment *segment; /* in order of number */
     size_t n_segments, segment_cap;
-    pf_buf kept; /* typed records of the segments, as they are (5.3) */
+    pf_buf kept; /* typed records of the segments, as in the file (5.3) */
     bool index_known;
     pf_index index;
-    bool index_traces;         /* bytes end as an index does, whole or not */
+    bool index_traces;         /* the file holds the last bytes of an index */
     uint64_t expected_samples; /* by index or header; UINT64_MAX: not known */
 
-    uint64_t missing; /* segments whose checkpoint is damaged, if counted */
+    uint64_t missing; /* segments without a whole checkpoint, if counted */
     pf_gap *gap;      /* in order of time */
     size_t n_gaps, gap_cap;
 
@@ -74,26 +74,27 @@ struct pf_reader {
     pf_reader_stats stats; /* of the last replay */
 };
 
-/* Note a fault: PR_CUT or PR_DAMAGED.  The first damage stays, and it
- * takes the place of a cut. */
+/* Note a fault, PR_CUT or PR_DAMAGED.  The reader keeps the first damage, or
+ * without damage the first cut. */
 void pf_fault_add(pf_reader *r, pr_code code, uint64_t offset,
                   const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Note samples that are lost. */
+/* Note samples that are lost.  PR_LIMIT, PR_NOMEM. */
 pr_code pf_gap_add(pf_reader *r, const pf_gap *gap, pr_err *err);
 
-/* The number of all samples that are lost, as far as it is known, in *ret;
- * false: it may be more. */
+/* Set *ret to the number of lost samples, as far as it is known; false: it may
+ * be larger. */
 bool pf_gaps_sum(const pf_reader *r, uint64_t *ret);
 
-/* The header from its bytes, in the reader's byte order. */
+/* Parse the header from its bytes, in the reader's byte order. */
 void pf_header_parse(pf_reader *r, const uint8_t *bytes);
 
-/* *why becomes the answer, hint and all; `at` if it names no place. */
+/* Copy *why to *err and return its code; `at` becomes the offset if it has
+ * none. */
 pr_code pf_fail_as(pr_err *err, const pr_err *why, uint64_t at);
 
-/* A code that ends the reading, and is not an answer about damage. */
+/* Does the code end the reading?  An answer about damage does not. */
 bool pf_is_hard(pr_code code);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * replay.c - emit a profile file into a sink, and check one without a sink.
+ * replay.c - emit a profile file to a sink, and check one without a sink.
  */
 #include "format/limits.h"
 #include "format/read/decode.h"
@@ -32,7 +32,7 @@ report(const replay *p)
 
 /* ---- calls before the samples ---- */
 
-/* start() says the wall clock. */
+/* The wall clock is in start(). */
 static pr_code
 emit_meta(const replay *p, pr_err *err)
 {
@@ -47,8 +47,8 @@ emit_meta(const replay *p, pr_err *err)
     return code;
 }
 
-/* All that checkpoints name is known from the start; threads of a CPython
- * file appear in its samples. */
+/* Emit all names of the checkpoints before the samples; threads of a CPython
+ * file come with their first sample. */
 static pr_code
 emit_names(replay *p, pr_err *err)
 {
@@ -84,7 +84,7 @@ thread_of_ref(const replay *p, pf_ref ref)
                                   : pf_names_find_thread(&p->r->names, ref);
 }
 
-/* The process of the file by arrival; every one was seen at open. */
+/* The number of a process by arrival; the open has added each process. */
 static pr_code
 find_process(replay *p, uint64_t file_index, uint32_t *ret, pr_err *err)
 {
@@ -120,8 +120,8 @@ emit_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
     return pf_decoder_base(&p->decoder, ref, base_us, err);
 }
 
-/* Counters are emitted as they stand, since the start of the recording, in a
- * range of time too. */
+/* A range of time emits each counter as well, with its value since the start of
+ * the recording. */
 static pr_code
 emit_count(void *context, pf_ref ref, const pr_count *count, pr_err *err)
 {
@@ -188,7 +188,7 @@ static const pf_checkpoint_ops rest_ops = {
 
 /* ---- segments ---- */
 
-/* The decoded samples are those that the checkpoint promised. */
+/* Compare the decoded samples with those that the checkpoint promised. */
 static pr_code
 check_span(const replay *p, const pf_segment *s, pr_err *err)
 {
@@ -212,7 +212,7 @@ kept_of(const pf_reader *r, const pf_segment *s)
     return pf_cur_of(bytes, s->kept_size, r->swapped);
 }
 
-/* The records of one segment. */
+/* Emit the records of one segment. */
 static pr_code
 emit_records(replay *p, const pf_segment *s, pf_cur kept,
              const pf_loaded *loaded, pr_err *err)
@@ -228,8 +228,8 @@ emit_records(replay *p, const pf_segment *s, pf_cur kept,
     return code == PR_OK ? check_span(p, s, err) : code;
 }
 
-/* Records that are wrong although their checksum is right: the samples before
- * the fault are emitted, and no other segment depends on them. */
+/* Note records that are wrong although their checksum is right.  The samples
+ * before the fault were emitted, and no other segment depends on the rest. */
 static void
 note_wrong_records(replay *p, const pf_segment *s, uint64_t emitted,
                    const pr_err *why)
@@ -267,7 +267,7 @@ emit_segment(replay *p, const pf_segment *s, const pf_loaded *loaded,
     return pf_checkpoint_walk(kept, &rest_ops, p, err);
 }
 
-/* The records of a checkpoint beside the samples. */
+/* Emit the records of a checkpoint that are not samples. */
 static pr_code
 emit_kept(replay *p, const pf_segment *s, pr_err *err)
 {
@@ -275,7 +275,8 @@ emit_kept(replay *p, const pf_segment *s, pr_err *err)
     return pf_checkpoint_walk(kept, &rest_ops, p, err);
 }
 
-/* A segment without samples has no time: it may hold events of any. */
+/* A segment without samples is always wanted, since it has no time and may hold
+ * events of any time. */
 static void
 choose_segments(replay *p, bool *wanted)
 {
@@ -291,7 +292,7 @@ choose_segments(replay *p, bool *wanted)
     }
 }
 
-/* Segments up to `end` without wanted records: of the checkpoints, too. */
+/* Emit the records of the checkpoints of unwanted segments up to `end`. */
 static pr_code
 emit_others(replay *p, const bool *wanted, size_t *next, size_t end,
             pr_err *err)
@@ -335,7 +336,7 @@ emit_segments(replay *p, pr_err *err)
 
 /* ---- losses ---- */
 
-/* Losses that replay() itself found have no known time. */
+/* Losses that the replay found have no known time. */
 static pr_code
 emit_gap(replay *p, const pf_gap *gap, pr_err *err)
 {
@@ -369,7 +370,7 @@ emit_losses(replay *p, pr_err *err)
     pf_gaps_sum(p->r, &lost);
     if (code != PR_OK || lost + p->lost == 0)
         return code;
-    /* that of the names has the gaps in it */
+    /* the counter of the names includes the gaps */
     const pr_count *counted = pf_names_find_count(&p->r->names, &count);
     count.value = (counted ? counted->value : 0) + p->lost;
     count.time_us = last;
@@ -404,7 +405,7 @@ emit_pieces(replay *p, pf_stream *stream, pr_err *why)
     return PR_OK;
 }
 
-/* CPython's header counts the samples and threads that were found. */
+/* Compare the counts of CPython's header with the samples and threads found. */
 static void
 check_stock_totals(replay *p)
 {
@@ -421,7 +422,7 @@ check_stock_totals(replay *p)
                h->samples, h->threads, samples, threads);
 }
 
-/* CPython writes the times that it is given. */
+/* CPython writes any time, also one that goes back. */
 static void
 check_clock(replay *p)
 {
@@ -491,7 +492,7 @@ keep_stats(const replay *p)
         s->full_records + s->suffix_records + s->pop_push_records;
 }
 
-/* The answer about the file: its first fault, and all that is lost. */
+/* The answer about the file: its first fault, and the sum of its losses. */
 static pr_code
 answer(const replay *p, pr_err *err)
 {

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* Slot i holds the i-th, (i + n_slots)-th, ... wanted segment.  A slot is
- * filled by a worker once the caller has left it, and read by the caller once
- * it is full. */
+/* Slot i holds the i-th, (i + n_slots)-th, ... wanted segment.  A worker fills
+ * a slot after the caller has left it, and the caller reads it when it is
+ * full. */
 typedef struct slot {
     pf_loaded loaded;
     size_t segment;
@@ -32,7 +32,7 @@ struct pf_loader {
 
     pthread_t *worker;
     size_t n_workers;
-    pthread_mutex_t lock; /* guards all below and slot.full */
+    pthread_mutex_t lock; /* guards all fields below and slot.full */
     pthread_cond_t changed;
     size_t next_segment; /* the first that no worker took */
     size_t taken;        /* wanted segments that workers took */
@@ -60,8 +60,8 @@ read_frame(const pf_loader *l, const pf_segment *s, pf_loaded *out, pr_err *err)
     return code;
 }
 
-/* A data frame may hold any number of bytes: no more than were promised, and
- * no more than its blocks can hold, are allocated. */
+/* A data frame may claim any number of bytes: allocate no more than the
+ * checkpoint promised, and no more than the frame's blocks can hold. */
 static pr_code
 unpack_records(const pf_segment *s, ZSTD_DCtx *zstd, pf_loaded *out,
                pr_err *err)
@@ -110,12 +110,12 @@ next_wanted(const pf_loader *l, size_t from)
     return from;
 }
 
-/* Take the next segment if there is one and its slot is free; called with the
- * lock held. */
+/* Take the next segment if there is one and its slot is free.  The caller holds
+ * the lock. */
 static slot *
 take_slot(pf_loader *l)
 {
-    size_t held = l->given - l->in_use; /* slots before are free again */
+    size_t held = l->given - l->in_use; /* earlier slots are free again */
     if (l->taken - held >= l->n_slots)
         return NULL;
     slot *s = &l->slots[l->taken % l->n_slots];
@@ -220,7 +220,7 @@ pf_loader_new(const pf_input *in, bool swapped, const pf_segment *segment,
         pf_loader_free(l);
         return pr_no_memory(err);
     }
-    /* without threads the caller loads them itself, with fewer it is slower */
+    /* with fewer threads loading is slower; without any the caller loads */
     while (jobs > 1 && l->n_workers < (size_t)jobs &&
            !pthread_create(&l->worker[l->n_workers], NULL, work, l))
         l->n_workers++;

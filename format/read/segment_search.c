@@ -8,7 +8,7 @@
 
 /* ---- the length of a zstd frame (RFC 8878 3.1.1) ---- */
 
-/* Bytes before the first block, by the frame header descriptor. */
+/* The bytes before the first block, from the frame header descriptor. */
 static uint64_t
 frame_header_size(uint8_t descriptor)
 {
@@ -20,14 +20,14 @@ frame_header_size(uint8_t descriptor)
            (flag == 0 && single ? 1u : content[flag]);
 }
 
-/* Bytes of a block after its header: one for a run. */
+/* The bytes of a block after its header: one for a run. */
 static uint64_t
 block_size(uint32_t header)
 {
     return (header >> 1 & 3) == 1 ? 1 : header >> 3;
 }
 
-/* Walk the blocks from `at` on; *at is the end of the frame's last one. */
+/* Walk the blocks from *at on; *at becomes the end of the last one. */
 static pr_code
 walk_blocks(const pf_input *in, uint64_t *at, uint64_t end, pf_frame_state *ret,
             pr_err *err)
@@ -97,7 +97,8 @@ pf_search_end(pf_search *search)
     search->frame = (pf_buf){0};
 }
 
-/* The length of bytes that begin as a checkpoint and can be one; else 0. */
+/* The length of the checkpoint that the bytes at `at` begin; 0 if they cannot
+ * begin one. */
 static pr_code
 candidate_size(pf_search *s, uint64_t at, uint64_t *ret_size, pr_err *err)
 {
@@ -117,7 +118,7 @@ candidate_size(pf_search *s, uint64_t at, uint64_t *ret_size, pr_err *err)
     return PR_OK;
 }
 
-/* The checkpoint at `at`, if it is whole: PR_END if not. */
+/* Take the checkpoint at `at`; PR_END if it is not whole. */
 static pr_code
 take(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
 {
@@ -177,8 +178,9 @@ pf_search_next(pf_search *s, uint64_t at, pf_found *ret, pr_err *err)
 
 /* ---- the end of an unfinished file ---- */
 
-/* The bytes of a checkpoint's head that are the same in all, as many as there
- * are, and a length beyond the end of the file. */
+/* Does the file end in a checkpoint?  The bytes that are the same in all
+ * checkpoints must be right, as far as the file has them, and the length must
+ * lead beyond the end of the file. */
 static pr_code
 begins_checkpoint(const pf_input *in, uint64_t at, bool *ret, pr_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * segment_search.h - find the segments of a file that has no index, or of which
- * a part is damaged.
+ * segment_search.h - find the segments of a file without an index, or with a
+ * damaged part.
  */
 #ifndef FORMAT_READ_SEGMENT_SEARCH_H
 #define FORMAT_READ_SEGMENT_SEARCH_H
@@ -16,14 +16,14 @@ typedef struct pf_found {
     uint64_t data_size, data_check; /* of the data frame before it */
 } pf_found;
 
-/* A search of one file.  `budget` is how many bytes of false checkpoints it
- * may check in all: a file made of nothing else must not cost its square. */
+/* A search of one file.  `budget` limits the bytes of false checkpoints that it
+ * checks: a file of nothing else must not cost the square of its size. */
 typedef struct pf_search {
     const pf_input *in;
     bool swapped;
     uint64_t end; /* no checkpoint ends after it */
     uint64_t budget;
-    bool traces;  /* bytes begin as a checkpoint does, whole or not */
+    bool traces;  /* the file holds the first bytes of a checkpoint */
     pf_buf frame; /* of the candidate */
 } pf_search;
 
@@ -31,8 +31,8 @@ void pf_search_begin(pf_search *search, const pf_input *in, bool swapped,
                      uint64_t end);
 void pf_search_end(pf_search *search);
 
-/* The first whole checkpoint whose data frame can begin at or after `at`.
- * PR_END: none.  PR_NEWER, PR_IO, PR_NOMEM. */
+/* Find the first whole checkpoint whose data frame can begin at or after `at`.
+ * PR_END: there is none.  PR_NEWER, PR_IO, PR_NOMEM. */
 pr_code pf_search_next(pf_search *search, uint64_t at, pf_found *ret,
                        pr_err *err);
 
@@ -47,8 +47,8 @@ typedef enum pf_frame_state {
 pr_code pf_zstd_frame(const pf_input *in, uint64_t at, uint64_t end,
                       pf_frame_state *ret, uint64_t *ret_end, pr_err *err);
 
-/* Can the bytes from `at` to the end of the file be the beginning of a segment
- * (or nothing)? */
+/* Are the bytes from `at` to the end of the file none, or the beginning of a
+ * segment? */
 pr_code pf_begins_segment(const pf_input *in, uint64_t at, bool *ret,
                           pr_err *err);
 

@@ -1,8 +1,8 @@
 /*
- * segment_take.c - a whole checkpoint's body into the reader.
+ * segment_take.c - take the body of a whole checkpoint into the reader.
  *
- * A body is walked twice: once to check all of it, so that nothing of a wrong
- * one stays, and once to take it.
+ * The reader walks a body twice: once to check all of it, so that nothing of a
+ * wrong body stays, and once to take it.
  */
 #include "format/read/segment_take.h"
 
@@ -95,7 +95,8 @@ check_header(void *context, const uint8_t *bytes, pr_err *err)
     return PR_OK;
 }
 
-/* Ids go on where the last checkpoint ended; after a lost one, not before. */
+/* Ids go on where the last checkpoint ended; after a lost checkpoint, at that
+ * id or a later one. */
 static pr_code
 check_ids(const check *c, uint32_t *end, uint32_t first, uint32_t n,
           pr_err *err)
@@ -135,7 +136,7 @@ check_frame(void *context, uint32_t id, const pr_frame *frame, pr_err *err)
     return PR_OK;
 }
 
-/* HEADER to SPAN stand once at most. */
+/* HEADER, STRINGS, FRAMES, BASES and SPAN stand in a body once at most. */
 static pr_code
 check_record(void *context, uint8_t type, const uint8_t *bytes, size_t n,
              pr_err *err)
@@ -175,7 +176,7 @@ check_body(check *c, pf_cur body, uint32_t number, pr_err *err)
 
 /* ---- the body, taken ---- */
 
-/* Every process that a record names is emitted before the samples. */
+/* Add each process that a record names: it is emitted before the samples. */
 static pr_code
 see_process(void *context, uint32_t file_index, pr_err *err)
 {
@@ -240,7 +241,7 @@ is_kept(uint8_t type)
     }
 }
 
-/* For the replay, as it is in the file. */
+/* Keep a record for the replay, as in the file. */
 static pr_code
 keep_record(void *context, uint8_t type, const uint8_t *bytes, size_t n,
             pr_err *err)
@@ -277,7 +278,8 @@ static const pf_checkpoint_ops take_ops = {
 /* clang-format on */
 #undef OP_LISTED
 
-/* A checkpoint counts what the reader counted, while nothing is lost. */
+/* Compare the counts of a checkpoint with the reader's, while nothing is
+ * lost. */
 static void
 check_counts(const pf_taking *t, const check *c, uint64_t at)
 {

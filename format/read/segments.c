@@ -1,6 +1,6 @@
 /*
- * segments.c - find and take the segments of a file: by its index if it has one
- * and every checkpoint lies where it says, else by a search.
+ * segments.c - find and take the segments of a file: by its index, if every
+ * checkpoint lies where the index says, else by a search.
  */
 #include "format/read/segments.h"
 
@@ -48,7 +48,7 @@ try_index(pf_reader *r, uint64_t end, pr_err *err)
     return code == PR_END ? PR_OK : code;
 }
 
-/* Where statistics of each size, or none, let the index end. */
+/* Try the ends of an index before statistics of each size, or none. */
 static pr_code
 find_index_at_end(pf_reader *r, pr_err *err)
 {
@@ -61,7 +61,7 @@ find_index_at_end(pf_reader *r, pr_err *err)
     return code;
 }
 
-/* A finished file that was cut or appended to has its index elsewhere. */
+/* Search for the index of a finished file that was cut or appended to. */
 static pr_code
 find_index_elsewhere(pf_reader *r, pr_err *err)
 {
@@ -82,7 +82,7 @@ find_index_elsewhere(pf_reader *r, pr_err *err)
 
 /* ---- by the index ---- */
 
-/* One line of the index.  *ret_whole: its checkpoint is there and is taken. */
+/* Take one line of the index.  *ret_whole: its checkpoint is whole. */
 static pr_code
 take_row(pf_taking *t, uint64_t at, size_t i, bool *ret_whole, pr_err *err)
 {
@@ -188,7 +188,7 @@ is_data_whole(const pf_reader *r, const pf_found *f, bool *ret, pr_err *err)
     return code;
 }
 
-/* The first whole one of the segments with one number stays. */
+/* Keep the first whole one of the segments with the same number. */
 static pr_code
 drop_repeated(pf_reader *r, found_list *list, pr_err *err)
 {
@@ -210,11 +210,11 @@ drop_repeated(pf_reader *r, found_list *list, pr_err *err)
     return PR_OK;
 }
 
-/* One checkpoint that the search found; a body that is wrong is a loss. */
+/* Take one checkpoint that the search found; a wrong body is a loss. */
 static pr_code
 take_found(pf_taking *t, const pf_found *f, pr_err *err)
 {
-    /* it wraps if the start of the data frame was taken from the file */
+    /* it wraps if the file has lost the start of the data frame */
     pf_segment s = {.data_at = f->at - f->data_size,
                     .data_size = f->data_size,
                     .checkpoint_size = f->size};
@@ -258,7 +258,7 @@ take_list(pf_taking *t, found_list *list, pr_err *err)
     return code;
 }
 
-/* Nothing was taken. */
+/* Bring the reader back to its state before any segment was taken. */
 static pr_code
 forget(pf_reader *r, pr_err *err)
 {
@@ -298,8 +298,8 @@ take_by_search(pf_taking *t, pf_layout *layout, pr_err *err)
 
 /* ---- which of them ---- */
 
-/* A whole file of CPython, as far as its first zstd frame shows: nothing in
- * it is worth a search. */
+/* Is it a whole file of CPython, as far as its first zstd frame shows?  A
+ * search of such a file finds nothing. */
 static pr_code
 is_plain(const pf_reader *r, bool *ret, pr_err *err)
 {

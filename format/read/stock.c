@@ -1,13 +1,13 @@
 /*
- * stock.c - open a file of CPython 3.15: it has no checkpoints, so its names
- * are in the tables after the samples or nowhere.
+ * stock.c - open a file of CPython 3.15, which has no checkpoints: only the
+ * tables after the samples have its names.
  */
 #include "format/read/stock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Before 3.15.0 the header had a sample count of 4 bytes, all after it stood
+/* Before 3.15.0 the header had a sample count of 4 bytes, all later fields were
  * 4 bytes lower, and the version was 1 already (CPython commit 0890c1a4,
  * Modules/_remote_debugging/binary_io.h HDR_OFF_...). */
 enum {
@@ -62,8 +62,8 @@ refuse_offsets(const pf_reader *r, pr_err *err)
 /* The most appended bytes after a footer that are searched. */
 enum { APPENDED_MAX = 64 << 10 };
 
-/* A footer says where it ends, which makes it easy to find.  *ret_end: where
- * the last one ends; 0: none. */
+/* Find the last footer, by the place of its end, which a footer holds.
+ * *ret_end is that place; 0: there is no footer. */
 static pr_code
 find_footer(const pf_reader *r, uint64_t *ret_end, pr_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * stream.c - the sample region of a CPython file, piece by piece.
+ * stream.c - read the sample region of a CPython file, piece by piece.
  */
 #include "format/read/stream.h"
 #include "format/limits.h"
@@ -20,7 +20,7 @@ struct pf_stream {
     uint8_t *piece;
     size_t have, wanted;
     uint64_t dropped;
-    pr_err failed; /* reported once all that was read before is handed out */
+    pr_err failed; /* returned after all bytes that were read before it */
 };
 
 pr_code

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The name in place of one that a damaged part of the file held. */
+/* The name of a frame whose own name was in a damaged part of the file. */
 #define LOST_FUNC "<lost>"
 
 void
@@ -182,8 +182,7 @@ read_frames(pf_symbols *s, pf_cur c, uint32_t n, pr_err *err)
     return PR_OK;
 }
 
-/* Each frame names strings that are there, and the bytes end with the last
- * entry. */
+/* Check that each frame names strings of the table. */
 static pr_code
 check_frames(const pf_symbols *s, pr_err *err)
 {
@@ -252,7 +251,7 @@ pf_symbols_frame(const pf_symbols *symbols, uint32_t id)
     return at;
 }
 
-/* Strings of frames that did not arrive: the two emitted after the last. */
+/* Strings that did not arrive become the two of emit_lost_strings(). */
 static pr_code
 emit_frame(const pf_symbols *s, const pr_frame *frame, pr_sink *sink,
            pr_err *err)
@@ -457,7 +456,7 @@ pf_names_process_of(pf_names *names, pf_ref ref, uint32_t *ret, pr_err *err)
 pr_code
 pf_names_base(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
 {
-    (void)base_us; /* a matter of the replay */
+    (void)base_us; /* only the replay needs it */
     pf_names *names = context;
     uint32_t at;
     pr_code code = pf_names_add_thread(names, ref, &at, err);

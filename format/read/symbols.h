@@ -1,10 +1,10 @@
 /*
- * symbols.h - strings, frames, threads, metadata and counters of a file, as its
- * checkpoints and tables hold them.
+ * symbols.h - strings, frames, threads, metadata and counters of a file, from
+ * its checkpoints and tables.
  *
- * A file's ids may have holes: the names of a damaged checkpoint are lost.  So
- * names are numbered by arrival for the sink, and an id of the file is looked
- * up in the ranges that arrived.
+ * The ids of a file may have holes: the names of a damaged checkpoint are lost.
+ * So the reader numbers names by arrival for the sink, and finds an id of the
+ * file in the ranges that arrived.
  */
 #ifndef FORMAT_READ_SYMBOLS_H
 #define FORMAT_READ_SYMBOLS_H
@@ -33,10 +33,10 @@ typedef struct pf_symbols {
     uint32_t *length; /* [n_strings] */
     size_t n_strings, string_cap, length_cap;
     pf_id_map string_map;
-    pr_frame *frame; /* [n_frames] with string ids of the file */
+    pr_frame *frame; /* [n_frames], with string ids of the file */
     size_t n_frames, frame_cap;
     pf_id_map frame_map;
-    bool holes; /* part of the file is lost: unknown ids may be names of it */
+    bool holes; /* a part of the file is lost, and may hold unknown ids */
 } pf_symbols;
 
 typedef struct pf_thread {
@@ -76,11 +76,12 @@ typedef struct pf_names {
     pr_table count_table;
 } pf_names;
 
-/* Empty, but for process 0.  PR_NOMEM. */
+/* Begin with no names but process 0.  PR_LIMIT, PR_NOMEM. */
 pr_code pf_names_init(pf_names *names, pf_budget *budget, pr_err *err);
 void pf_names_release(pf_names *names);
 
-/* All that a checkpoint's body says about names: context is the pf_names. */
+/* The calls of pf_checkpoint_ops with names; `names` is the pf_names.
+ * PR_LIMIT, PR_NOMEM. */
 pr_code pf_names_string(void *names, uint32_t id, const char *bytes, size_t len,
                         pr_err *err);
 pr_code pf_names_frame(void *names, uint32_t id, const pr_frame *frame,
@@ -100,37 +101,39 @@ const pr_count *pf_names_find_count(const pf_names *names,
 pr_code pf_names_count(void *names, pf_ref ref, const pr_count *count,
                        pr_err *err);
 
-/* Read the tables of a file into empty symbols. */
+/* Read the tables of a file into empty symbols.  PR_DAMAGED, PR_LIMIT,
+ * PR_NOMEM. */
 pr_code pf_symbols_from_tables(pf_symbols *symbols, pf_cur strings,
                                uint32_t n_strings, pf_cur frames,
                                uint32_t n_frames, pr_err *err);
 
-/* Take what is missing from whole tables: all of them, with the first lines
- * that are known.  `tables` is empty then. */
+/* Replace symbols that have holes by whole tables, and keep the first lines
+ * that are known.  `tables` becomes empty. */
 void pf_symbols_take_tables(pf_symbols *symbols, pf_symbols *tables);
 
-/* The thread's number, PR_NO_THREAD if it is not known. */
+/* The number of a thread, by arrival; PR_NO_THREAD if it is not known. */
 uint32_t pf_names_find_thread(const pf_names *names, pf_ref ref);
-/* The same; a new one gets the next number.  PR_NOMEM. */
+/* The same, but a new thread gets the next number.  PR_LIMIT, PR_NOMEM. */
 pr_code pf_names_add_thread(pf_names *names, pf_ref ref, uint32_t *ret,
                             pr_err *err);
 
-/* Two threads with one identity, which no writer makes: the later one gets
- * other upper bits of its number.  *ret: how many changed.  PR_NOMEM. */
+/* Separate threads with one identity, which no writer makes: the later one gets
+ * other upper bits of its tid.  *ret is the number of changed ones.
+ * PR_NOMEM. */
 pr_code pf_names_separate(pf_names *names, size_t *ret, pr_err *err);
 
-/* The process of a ref that names one, by arrival; a new one gets the next
- * number.  PR_NOMEM. */
+/* The number by arrival of the process of a ref; a new process gets the next
+ * number.  PR_LIMIT, PR_NOMEM. */
 pr_code pf_names_process_of(pf_names *names, pf_ref ref, uint32_t *ret,
                             pr_err *err);
 
 void pf_symbols_release(pf_symbols *symbols);
 
-/* Are strings and frames the same, but for first lines? */
+/* Do both have the same strings and frames, but for first lines? */
 bool pf_symbols_equal(const pf_symbols *a, const pf_symbols *b);
 
-/* The number by arrival of a frame of the file; if the file has holes, that
- * of the frame "<lost>"; otherwise UINT32_MAX. */
+/* The number by arrival of a frame of the file.  An id that did not arrive has
+ * the number of the frame "<lost>" if there are holes, else UINT32_MAX. */
 uint32_t pf_symbols_frame(const pf_symbols *symbols, uint32_t id);
 
 /* Emit all strings and frames, in order of arrival. */

@@ -23,8 +23,8 @@ is_of_row(const pf_segment *s, const pf_index_row *row)
            s->last_us == row->last_us;
 }
 
-/* Each segment is in the index, as its checkpoint describes it.  An index that
- * has none of them is that of another file, whose tables name other frames. */
+/* Compare each segment with its line of the index.  An index that has none of
+ * them is that of another file, whose tables name other frames. */
 static void
 check_rows(pf_reader *r)
 {
@@ -44,7 +44,7 @@ check_rows(pf_reader *r)
 
 /* ---- the header ---- */
 
-/* Bytes that are the same in a finished file and one that is not. */
+/* Compare the bytes that are the same in a finished and an unfinished file. */
 static bool
 same_fixed_fields(const uint8_t *a, const uint8_t *b)
 {
@@ -87,8 +87,8 @@ settle_header(pf_reader *r, const uint8_t *copy)
 
 /* ---- losses ---- */
 
-/* By the index; without one nothing vouches for the header's count, but
- * segments that end at the tables are all. */
+/* The samples of the whole file, by the index.  Without an index nothing proves
+ * the header's count, but segments that end at the tables are all. */
 static uint64_t
 expected_samples(const pf_reader *r, uint64_t end, uint64_t so_far)
 {
@@ -119,7 +119,7 @@ check_data(pf_reader *r, pf_segment *s, pr_err *err)
                       err);
 }
 
-/* Segments that are missing before s, by the counts of the checkpoints. */
+/* Note the segments that are missing before s, by the counts of checkpoints. */
 static pr_code
 note_missing(pf_reader *r, const pf_segment *s, uint32_t next, uint64_t so_far,
              uint64_t last_us, pr_err *err)
@@ -166,7 +166,7 @@ check_segments(pf_reader *r, tail *ret, pr_err *err)
     return code;
 }
 
-/* Samples after the last whole segment. */
+/* Note the samples that are missing after the last whole segment. */
 static pr_code
 note_tail(pf_reader *r, const tail *t, pr_err *err)
 {
@@ -181,7 +181,7 @@ note_tail(pf_reader *r, const tail *t, pr_err *err)
 
 /* ---- the parts after the segments of a finished file ---- */
 
-/* Statistics and footer of the size that the index's checksum fits. */
+/* Find statistics and footer, in the size that fits the index's checksum. */
 static pr_code
 find_ending(pf_reader *r, uint64_t *ret_end, pr_err *err)
 {
@@ -243,8 +243,8 @@ check_ending(pf_reader *r, const pf_layout *layout, uint64_t *ret_end,
     return code;
 }
 
-/* Bytes of both tables: by what the footer says of the whole file, or if that
- * is cut off, by where they lie. */
+/* The bytes of both tables: by the file size in the footer, or if the footer is
+ * cut off, by their place. */
 static uint64_t
 tables_size(const pf_reader *r, uint64_t end)
 {
@@ -256,7 +256,7 @@ tables_size(const pf_reader *r, uint64_t end)
     return r->footer.file_size < others ? 0 : r->footer.file_size - others;
 }
 
-/* Into `tables`, if the footer says how many names they have. */
+/* Parse both tables into `tables`, if the footer gives the number of names. */
 static pr_code
 parse_tables(pf_reader *r, const uint8_t *p, size_t size, pf_symbols *tables,
              pr_err *err)
@@ -298,8 +298,8 @@ read_tables(pf_reader *r, uint64_t end, pf_symbols *tables, bool *ret_whole,
     return pf_is_hard(code) ? pf_fail_as(err, &why, PR_NO_OFFSET) : PR_OK;
 }
 
-/* Names come from the checkpoints; those that are lost with one, from whole
- * tables. */
+/* Names come from the checkpoints; names that are lost with a checkpoint come
+ * from whole tables. */
 static pr_code
 check_tables(pf_reader *r, uint64_t end, pr_err *err)
 {
@@ -312,7 +312,7 @@ check_tables(pf_reader *r, uint64_t end, pr_err *err)
         pf_fault_add(r, PR_DAMAGED, r->index.region_end,
                      "the tables of names are damaged");
     else if (code != PR_OK || r->footer.file_size == 0)
-        ; /* their checksum is all that can be compared */
+        ; /* only their checksum can be compared */
     else if (r->names.symbols.holes)
         pf_symbols_take_tables(&r->names.symbols, &tables);
     else if (!pf_symbols_equal(&tables, &r->names.symbols))
@@ -322,7 +322,7 @@ check_tables(pf_reader *r, uint64_t end, pr_err *err)
     return code;
 }
 
-/* The header counts as many samples and threads as the segments hold. */
+/* Compare the header's counts with the samples and threads of the segments. */
 static void
 check_totals(pf_reader *r, const tail *t)
 {
@@ -358,7 +358,7 @@ judge_finished(pf_reader *r, const pf_layout *layout, const tail *t,
 
 /* ---- a file without its index ---- */
 
-/* The statistics of a finished file end here (4.5). */
+/* Does the file end as a finished one, with a footer (4.5, 4.6)? */
 static pr_code
 has_ending(const pf_reader *r, bool *ret, pr_err *err)
 {

@@ -2,7 +2,7 @@
  * checkpoint_pending.h - the content of the next checkpoint (spec/format.md
  * 5.3), and the tables of names, which the end of the file repeats.
  *
- * Everything is kept as it will be written.
+ * The lists hold the bytes that a checkpoint will have.
  */
 #ifndef FORMAT_WRITE_CHECKPOINT_PENDING_H
 #define FORMAT_WRITE_CHECKPOINT_PENDING_H
@@ -18,7 +18,7 @@ typedef struct pf_list {
     pf_buf items;
 } pf_list;
 
-/* A list of which the first entries stand in checkpoints already. */
+/* A list whose first entries are in checkpoints already. */
 typedef struct pf_known_list {
     pf_list all;
     uint64_t written;
@@ -38,7 +38,7 @@ typedef struct pf_pending {
     pf_known_list strings; /* of the whole profile */
     pf_list frames;
     pf_known_list threads, meta, processes;
-    uint64_t described_at; /* bytes of the file at their last repetition */
+    uint64_t described_at; /* bytes of the file at their last description */
     /* since the last checkpoint */
     pf_list new_frames; /* with first lines */
     pf_list gc, tasks, marks, rates;
@@ -52,14 +52,15 @@ typedef struct pf_pending {
 
 void pf_pending_release(pf_pending *notes);
 
-/* PR_NOMEM; PR_LIMIT for what is too large for any checkpoint; PR_INTERNAL
- * for an id that was not emitted. */
+/* Take an entry for the next checkpoint.  PR_NOMEM; PR_LIMIT for an entry that
+ * is too large for any checkpoint; PR_INTERNAL for an id that was not
+ * emitted. */
 pr_code pf_pending_string(pf_pending *notes, const char *bytes, size_t len,
                           pr_err *err);
 pr_code pf_pending_frame(pf_pending *notes, const pr_frame *frame, pr_err *err);
 pr_code pf_pending_process(pf_pending *notes, const pr_process *process,
                            pr_err *err);
-/* ref: how records name the thread. */
+/* ref: the name of the thread in records. */
 pr_code pf_pending_thread(pf_pending *notes, pf_ref ref,
                           const pr_thread *thread, pr_err *err);
 #define PF_LISTED_DECLARE(op, type) \
@@ -75,22 +76,22 @@ pr_code pf_pending_task(pf_pending *notes, pf_ref ref, const pr_task *task,
                         pr_err *err);
 pr_code pf_pending_mark(pf_pending *notes, const pr_mark *mark, pr_err *err);
 
-/* About the bytes that the next checkpoint has to carry; 0: nothing new. */
+/* The size of the next checkpoint, roughly; 0: it would have nothing new. */
 size_t pf_pending_weight(const pf_pending *notes);
 
 /* Shall the checkpoint at byte `file_bytes` repeat the description of the
- * recording (spec/format.md 5.2)? */
+ * recording (spec/format.md 5.2)?  If so, the caller must put it. */
 bool pf_pending_describe(pf_pending *notes, uint64_t file_bytes);
 
-/* Put the records of names, then those of everything else; `all`: with the
- * description as a whole. */
+/* Put the records of names, then all other records; `all`: with the whole
+ * description. */
 void pf_pending_put_names(const pf_pending *notes, pf_buf *body);
 void pf_pending_put_rest(const pf_pending *notes, bool all, pf_buf *body);
 
-/* The checkpoint is in the file: nothing is new any more. */
+/* Note that the checkpoint is in the file: all entries so far are old. */
 void pf_pending_written(pf_pending *notes);
 
-/* A record of a body: type, length, count and entries. */
+/* Put a record of a body: type, length, count and entries. */
 void pf_put_list(pf_buf *body, uint8_t type, const pf_list *list);
 void pf_put_ref(pf_buf *body, pf_ref ref);
 

@@ -8,8 +8,8 @@
 #include "format/write/checkpoint_pending.h"
 #include "format/write/encoder.h"
 
-/* Makes segments of an encoder and its notes; the buffers are kept from one
- * segment to the next. */
+/* Makes segments from an encoder and its notes; the next segment reuses the
+ * buffers. */
 typedef struct pf_packer {
     struct ZSTD_CCtx_s *zstd;
     int level;
@@ -24,7 +24,7 @@ void pf_packer_release(pf_packer *packer);
 
 /* Fill packer->out with the next segment.  header: the PF_HEADER_SIZE bytes for
  * a checkpoint that describes the recording (pf_pending_describe()), else
- * NULL. */
+ * NULL.  PR_LIMIT, PR_NOMEM, PR_INTERNAL. */
 pr_code pf_packer_pack(pf_packer *packer, const pf_encoder *e,
                        const pf_pending *notes, const uint8_t *header,
                        pr_err *err);

@@ -9,17 +9,17 @@
 #include <pyrec/error.h>
 #include <pyrec/profile.h>
 
-/* The whole profile, at its end. */
+/* The facts about the whole profile, at its end. */
 typedef struct pf_ending {
     uint64_t at; /* where the tail begins in the file */
     uint64_t samples;
     uint32_t threads;
     const pr_stats *stats;
-    const pf_list *index; /* a segment's line each (6); NULL: a plain file */
+    const pf_list *index; /* a line for each segment (6); NULL: a plain file */
 } pf_ending;
 
-/* Complete the header and make the tail, in the buffer of the strings, which
- * are no longer needed by themselves. */
+/* Complete the header and make the tail, in the buffer of notes->strings, which
+ * becomes empty.  The caller frees ret->p, also on failure.  PR_NOMEM. */
 pr_code pf_end_make(const pf_ending *ending, pf_pending *notes,
                     uint8_t header[PF_HEADER_SIZE], pf_buf *ret, pr_err *err);
 
