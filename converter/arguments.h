@@ -20,15 +20,15 @@ typedef struct arguments {
     const char *target, *output, *into; /* NULL: not given */
     conv_opts conv;
     bool quiet;
-    const char **names;       /* what the lists of conv.filters point into */
+    const char **names;       /* memory of the lists of conv.filters */
     const char *const *input; /* in argv */
     size_t n_inputs;
     char *const *argv; /* while they are parsed */
     int argc;
 } arguments;
 
-/* PR_OK to go on; PR_END when help or version is printed and nothing is left
- * to do; PR_USAGE with the reason in *err. */
+/* Parse the command line.  PR_OK to go on; PR_END when help or version is
+ * printed and nothing is left to do; PR_USAGE with the reason in *err. */
 pr_code arg_parse(int argc, char **argv, arguments *ret, pr_err *err);
 void arg_release(arguments *args);
 

@@ -1,5 +1,5 @@
 /*
- * folder.h - the profiles of a folder and what shows that one has changed.
+ * folder.h - the profiles of a folder, with the marks that show a change.
  */
 #ifndef CONVERTER_ARCHIVE_FOLDER_H
 #define CONVERTER_ARCHIVE_FOLDER_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A file that changes gets another one of these, besides an equal name. */
+/* A file that changes keeps its name and gets another mark. */
 typedef struct conv_mark {
     int64_t size, mtime_ns, ctime_ns, inode;
 } conv_mark;
@@ -25,9 +25,9 @@ typedef struct conv_files {
     size_t n, cap;
 } conv_files;
 
-/* The regular files of the folder that end in ".bin".  One that changed just
- * now gets a mark that equals none, because the clock of the file system may
- * be too coarse to show its next change. */
+/* List the regular files of the folder that end in ".bin".  A file that changed
+ * just now gets a mark that equals no other, because the clock of the file
+ * system may be too coarse to show its next change. */
 pr_code conv_folder_scan(const char *folder, conv_files *ret, pr_err *err);
 
 /* Takes over `name`. */

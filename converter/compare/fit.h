@@ -1,6 +1,6 @@
 /*
  * fit.h - the difference between the sides of each function, and its variance
- * between runs, after what many functions share was taken out.
+ * between runs, without the factors that many functions share.
  */
 #ifndef CONVERTER_COMPARE_FIT_H
 #define CONVERTER_COMPARE_FIT_H
@@ -21,7 +21,7 @@ typedef struct conv_fit {
     double *spread;     /* [function] variance of the difference / `variance` */
 } conv_fit;
 
-/* spec/compare.md, 3.3.  Arrays are the fit's.  PR_NOMEM. */
+/* Fit each function (spec/compare.md, 3.3).  *ret owns arrays.  PR_NOMEM. */
 pr_code conv_fit_build(const conv_sides *sides, const conv_logs *logs,
                        conv_fit *ret, pr_err *err);
 void conv_fit_release(conv_fit *fit);

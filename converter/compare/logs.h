@@ -11,12 +11,12 @@
 typedef struct conv_logs {
     size_t n_functions, n_runs;
     double *raw;       /* [function][run]: of seconds, or of seconds a unit */
-    double *scaled;    /* the same on the scale that is compared */
+    double *scaled;    /* the same on the scale of the comparison */
     double *factor;    /* [run]: the common factor of its functions */
     double *count;     /* [function]: mean samples in a run of the base */
     size_t *reference; /* [n_references]: the functions that make the centre */
     size_t n_references; /* 0: no centre, `factor` is that of all seconds */
-    conv_scale scale;    /* the one that was possible */
+    conv_scale scale;    /* seconds, if the centred scale is not possible */
 } conv_logs;
 
 pr_code conv_logs_build(const conv_sides *sides, conv_scale scale,

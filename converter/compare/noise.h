@@ -14,10 +14,10 @@ typedef struct conv_noise {
     double *variance; /* [function] of one run */
     double df;        /* of the t-test; INFINITY: one run a side, where the
                        * variance is assumed */
-    double centre;    /* variance of one run's centre, with one run a side; else
-                       * NAN: the runs show it, or there is no centre */
-    double common;    /* the part of `variance` that all functions share; 0 with
-                       * more runs, whose variance holds it */
+    double centre;    /* variance of one run's centre, with one run a side; NAN
+                       * with more runs, or without a centre */
+    double common;    /* the part of `variance` that all functions share, with
+                       * one run a side; else 0 */
 } conv_noise;
 
 pr_code conv_noise_estimate(const conv_sides *sides, const conv_logs *logs,

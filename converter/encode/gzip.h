@@ -1,7 +1,7 @@
 /*
- * gzip.h - blocks of one gzip member (RFC 1952), each compressed apart.
+ * gzip.h - blocks of one gzip member (RFC 1952), each compressed by itself.
  *
- * A block has the end of the one before as its dictionary, as pigz does it, so
+ * The dictionary of a block is the end of the block before it, as in pigz, so
  * several threads compress one member; every reader of gzip reads the result.
  */
 #ifndef CONVERTER_ENCODE_GZIP_H
@@ -19,13 +19,13 @@ typedef struct conv_gzip conv_gzip;
 conv_gzip *conv_gzip_new(void);       /* NULL: out of memory */
 void conv_gzip_free(conv_gzip *gzip); /* takes NULL */
 
-/* `*out` becomes the n bytes compressed, of which the n_window bytes in front
- * of them, at most CONV_GZIP_WINDOW, are the dictionary.  last: they end the
- * member.  False: out of memory. */
+/* Compress n bytes into *out.  The dictionary is the n_window bytes before
+ * them, at most CONV_GZIP_WINDOW. last: they end the member.  False: out of
+ * memory. */
 bool conv_gzip_block(conv_gzip *gzip, const char *bytes, size_t n,
                      size_t n_window, bool last, pr_buffer *out);
 
-/* What the end of a member says of its content. */
+/* The fields at the end of a member, which check its content. */
 typedef struct conv_gzip_sum {
     unsigned long crc;
     uint64_t n;

@@ -1,8 +1,8 @@
 /*
- * json.h - JSON as it comes, onto an output.
+ * json.h - write JSON, value by value, to an output.
  *
- * The emitter places commas; the caller opens and closes in order.  Strings are
- * the target's bytes, as pr_quote_json() writes them.
+ * The functions place commas; the caller opens and closes in order.  Strings
+ * are the target's bytes, as pr_quote_json() writes them.
  */
 #ifndef CONVERTER_ENCODE_JSON_H
 #define CONVERTER_ENCODE_JSON_H

@@ -1,5 +1,5 @@
 /*
- * marshal.h - Python's marshal, the part that a pstats file needs.
+ * marshal.h - the part of Python's marshal that a pstats file needs.
  *
  * Dict, tuple, str, int, float, True and references; CPython's Python/marshal.c
  * reads this subset alike from 3.8 to 3.15 (marshal versions 4 to 6).
@@ -18,14 +18,16 @@ typedef struct conv_marshal {
     bool failed; /* a name too long for the format, or no memory */
 } conv_marshal;
 
-/* Key, value, key, value, ... follow, then the end. */
+/* Begin a dict: key, value, key, value, ... and conv_marshal_dict_end()
+ * follow. */
 void conv_marshal_dict(conv_marshal *marshal);
 void conv_marshal_dict_end(conv_marshal *marshal);
-/* n objects follow; returns the number by which it can be referred to. */
+/* Begin a tuple: n objects follow.  referred: returns its number for
+ * conv_marshal_ref(). */
 uint32_t conv_marshal_tuple(conv_marshal *marshal, uint8_t n, bool referred);
 void conv_marshal_ref(conv_marshal *marshal, uint32_t ref);
-/* surrogates: keep lone ones, as Python's str does.  Otherwise, and for all
- * else that is not UTF-8, U+FFFD. */
+/* surrogates: keep lone surrogates, as Python's str does.  U+FFFD replaces all
+ * other bytes that are not UTF-8. */
 void conv_marshal_string(conv_marshal *marshal, const char *at, size_t len,
                          bool surrogates);
 void conv_marshal_u64(conv_marshal *marshal, uint64_t value);

@@ -1,6 +1,6 @@
 /*
- * protobuf.h - the wire format of Protocol Buffers, the part that is written:
- * varints, and fields of the types 0 (varint) and 2 (length and bytes).
+ * protobuf.h - write the wire format of Protocol Buffers: varints, and fields
+ * of the types 0 (varint) and 2 (length and bytes).
  */
 #ifndef CONVERTER_ENCODE_PROTOBUF_H
 #define CONVERTER_ENCODE_PROTOBUF_H

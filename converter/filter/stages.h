@@ -1,6 +1,7 @@
 /*
- * stages.h - the filters by themselves.  Each takes over `next`: if it cannot
- * be made, `next` is as it was.
+ * stages.h - the filters by themselves.
+ *
+ * A filter takes over `next`.  After a failure, `next` is as it was.
  */
 #ifndef CONVERTER_FILTER_STAGES_H
 #define CONVERTER_FILTER_STAGES_H

@@ -26,9 +26,9 @@ typedef struct conv_import {
     /* Is it a file of this kind, as far as its first CONV_IMPORT_HEAD bytes
      * show?  whole: the file has only these. */
     bool (*matches)(conv_content head, bool whole);
-    /* PR_DAMAGED: it is not (err says where), PR_USAGE: it holds no samples;
-     * PR_CUT: it ends too early, and all before that is in the stacks.
-     * Fills *facts. */
+    /* Read the file into the stacks and *facts.  PR_DAMAGED: it is not a file
+     * of this kind (err says where); PR_USAGE: it holds no samples; PR_CUT: it
+     * ends too early, and the stacks have all before its end. */
     pr_code (*read)(conv_content file, conv_stacks *stacks,
                     conv_stacks_facts *facts, pr_err *err);
 } conv_import;

@@ -1,5 +1,6 @@
 /*
- * imports.h - the imports, in the order in which they are tried: one line each.
+ * imports.h - the imports, in the order of their tries at a file: one line
+ * each.
  *
  * X(NAME) stands for the conv_import `conv_import_NAME` of NAME_in.c.
  */

@@ -14,17 +14,18 @@ typedef struct conv_lines {
     pr_text line;    /* without its end */
 } conv_lines;
 
-/* The next line that is neither empty nor a comment ("#"); false: none. */
+/* Go to the next line that is neither empty nor a comment ("#"); false:
+ * none. */
 bool conv_lines_next(conv_lines *lines);
 
 /* Separate the number at the end of the line; false: none. */
 bool conv_lines_number(pr_text line, pr_text *ret_stack, uint64_t *ret);
 
-/* PR_DAMAGED: the line is not what it should be. */
+/* PR_DAMAGED with `what` and the place of the line. */
 pr_code conv_lines_fail(const conv_lines *lines, const char *what, pr_err *err);
 
-/* Is the head a text with a line that counts?  That line is then in *ret; its
- * end is missing if it is longer than the head. */
+/* Is the head a text with a line that is neither empty nor a comment?  *ret
+ * becomes that line; if it is longer than the head, its end is missing. */
 bool conv_lines_first(conv_content head, conv_lines *ret);
 
 /* The value of the first comment "# key: value"; false: none. */

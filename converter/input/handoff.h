@@ -1,11 +1,11 @@
 /*
  * handoff.h - a sink that passes samples to the next one in another thread.
  *
- * Decoding and what is made of the samples then take two processors.  Deltas
- * are copied into batches; every other call waits until the other thread has
- * passed on all of them and is made by the caller's: so the next sink is
- * called in the same order, and by one thread at a time.  The first full batch
- * starts the thread: a short profile has none.
+ * The decoder and the next sink then use two processors.  The handoff copies
+ * deltas into batches for the other thread.  For every other call it waits
+ * until that thread has passed on all batches, and calls the next sink itself:
+ * so the next sink gets its calls in the same order, and from one thread at a
+ * time.  The first full batch starts the thread: a short profile has none.
  *
  * Failure  a later call returns the first failure of the next sink's delta();
  *          the deltas after it are dropped.

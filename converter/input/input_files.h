@@ -1,5 +1,5 @@
 /*
- * input_files.h - the files that the inputs of a conversion mean.
+ * input_files.h - the files that the inputs of a conversion stand for.
  */
 #ifndef CONVERTER_INPUT_INPUT_FILES_H
 #define CONVERTER_INPUT_INPUT_FILES_H
@@ -13,19 +13,19 @@ typedef struct conv_paths {
     size_t n, cap;
 } conv_paths;
 
-/* `base`, unless it is NULL, and the inputs.  Each file stands for itself, a
- * directory for the files in it whose names end in .bin, in order of their
- * names.  The caller releases *ret in any case.  PR_IO; PR_USAGE: a directory
- * without such a file, a base that is a directory, or no input. */
+/* List `base`, unless it is NULL, and the inputs.  A file stands for itself, a
+ * directory for its files whose names end in .bin, in order of name.  The
+ * caller releases *ret in any case.  PR_IO; PR_USAGE: a directory without such
+ * a file, a base that is a directory, or no input. */
 pr_code conv_paths_expand(const char *base, const char *const *input, size_t n,
                           conv_paths *ret, pr_err *err);
 void conv_paths_release(conv_paths *paths);
 
-/* The permissions that all of them have: an output of them may have no
- * more.  A file that cannot be asked counts as private. */
+/* The permissions that all files have: an output may have no more.  A file
+ * whose stat() fails counts as private. */
 unsigned conv_paths_mode(const conv_paths *paths);
 
-/* The sizes of all files that can be asked for theirs. */
+/* The sum of the sizes of all files whose stat() does not fail. */
 uint64_t conv_paths_bytes(const conv_paths *paths);
 
 #endif

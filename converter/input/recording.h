@@ -16,17 +16,17 @@ pr_code conv_recording_open(const char *path, const char *from, uint64_t memory,
                             conv_recording **ret, pr_err *err);
 void conv_recording_free(conv_recording *recording); /* takes NULL */
 
-/* Their results live as long as the recording. */
+/* The results of these functions live as long as the recording. */
 const pr_start *conv_recording_start(const conv_recording *recording);
 const pr_process *conv_recording_process(const conv_recording *recording,
                                          size_t i); /* NULL past the end */
 uint64_t conv_recording_samples(const conv_recording *recording);
-/* How long it took, as far as the file says. */
+/* The length of the recording, as far as the file has it. */
 uint64_t conv_recording_length_us(const conv_recording *recording);
-/* All that a profile says of itself; NULL: it is an import. */
+/* The facts about a profile file; NULL: it is an import. */
 const pf_info *conv_recording_info(const conv_recording *recording);
 
-/* It has sums of functions in place of stacks (pr_total). */
+/* Does it have sums of functions in place of stacks (pr_total)? */
 bool conv_recording_is_totals(const conv_recording *recording);
 
 /* As pf_reader_replay(). */

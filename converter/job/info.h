@@ -7,9 +7,9 @@
 #include <base/buffer.h>
 #include <pyrec/error.h>
 
-/* Reads the whole file for the counts of records; memory: its budget
- * (pf_reader_opts).  PR_OK; PR_CUT or
- * PR_DAMAGED with the text of what is there; or why there is none. */
+/* Append the lines to `text`.  Reads the whole file for the counts of records;
+ * memory: its budget (pf_reader_opts).  PR_OK; PR_CUT or PR_DAMAGED with the
+ * text of the rest; any other code without a text. */
 pr_code conv_info(const char *path, uint64_t memory, pr_buffer *text,
                   pr_err *err);
 

@@ -1,19 +1,20 @@
 /*
  * index.h - numbers over a model's tree: order, extent, totals.
  *
- * Rebuilt whenever the model grew.  Positions are pre-order numbers: 0 is the
- * empty stack, a stack comes before all that begin with it, children come in
- * order of first appearance, and the stacks below position p are exactly
- * p + 1 .. last[p].
+ * Built again after the model has grown.  Positions are pre-order numbers: 0 is
+ * the empty stack, a stack comes before all stacks that begin with it, children
+ * come in order of first appearance, and the stacks below position p are
+ * exactly p + 1 .. last[p].
  */
 #ifndef CONVERTER_MODEL_INDEX_H
 #define CONVERTER_MODEL_INDEX_H
 
 #include "converter/model/model.h"
 
-/* No ancestor has the same function; function and line; edge from a calling to
- * a called function.  Summing a total over the nodes that are first counts
- * each sample once, however often it recurses. */
+/* Bits of a node: no ancestor has the same function; the same function and
+ * line; the same edge from a calling to a called function.  A sum of totals
+ * over the nodes with a bit counts each sample once, however often it
+ * recurses. */
 enum { CONV_FIRST_FUNCTION = 1, CONV_FIRST_LINE = 2, CONV_FIRST_EDGE = 4 };
 
 typedef struct conv_index {
@@ -27,7 +28,7 @@ typedef struct conv_index {
 } conv_index;
 
 pr_code conv_index_build(const conv_model *model, conv_index *ret, pr_err *err);
-/* The same without `first`, which takes two thirds of the time. */
+/* The same without `first`, which costs two thirds of the time. */
 pr_code conv_index_order(const conv_model *model, conv_index *ret, pr_err *err);
 void conv_index_release(conv_index *index);
 
@@ -35,7 +36,7 @@ typedef struct conv_total {
     uint64_t n, weight_us;
 } conv_total;
 
-/* The unit of the sums: functions, frames, or one that a table makes. */
+/* The unit of the sums: functions, frames, or a unit from a table. */
 typedef enum conv_unit { CONV_UNIT_FUNCTION, CONV_UNIT_FRAME } conv_unit;
 
 typedef struct conv_units {
@@ -61,20 +62,22 @@ typedef struct conv_totals {
     conv_edge_totals *edge; /* [edges.n] */
 } conv_totals;
 
-/* Samples that end at each position, over all threads: ret[index->n]. */
+/* The samples of all threads that end at each position: (*ret)[index->n], which
+ * the caller frees.  PR_NOMEM. */
 pr_code conv_index_self(const conv_model *model, const conv_index *index,
                         conv_total **ret, pr_err *err);
 
-/* A model of totals (kind FUNCTION) yields what its file states: calls as n of
- * total, primitive calls as n of self. */
+/* Add up self and total of each unit.  A model of totals (CONV_UNIT_FUNCTION)
+ * gives the sums of its file: calls as n of total, primitive calls as n of
+ * self. */
 pr_code conv_totals_build(const conv_model *model, const conv_index *index,
                           conv_unit unit, conv_totals *ret, pr_err *err);
 pr_code conv_totals_of(const conv_model *model, const conv_index *index,
                        const conv_units *units, conv_totals *ret, pr_err *err);
 void conv_totals_release(conv_totals *totals);
 
-/* mark[position] |= bit where the position's unit is that of none of its
- * ancestors; unit[position] UINT32_MAX: none.  False: out of memory. */
+/* mark[position] |= bit where no ancestor has the unit of the position.
+ * unit[position] UINT32_MAX: it has none.  False: out of memory. */
 bool conv_index_mark_first(const conv_index *index, const uint32_t *unit,
                            size_t n_units, uint8_t *mark, uint8_t bit);
 

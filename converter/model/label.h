@@ -1,5 +1,5 @@
 /*
- * label.h - how a frame and a thread are called in outputs made to be read.
+ * label.h - the names of frames and threads in outputs for people.
  *
  *   frame     qualname (file), qualname (file:line); a synthetic one: its name
  *   process   COMMAND (pid PID)
@@ -15,7 +15,8 @@
 #include <base/buffer.h>
 #include <base/quote.h>
 
-/* The line of a frame of lines; of a function its first line, if known. */
+/* Append the name of a frame: with its line, or with the first line of its
+ * function if the model is of functions. */
 void conv_label_frame(pr_buffer *text, pr_quote rule, const conv_model *model,
                       uint32_t frame);
 void conv_label_thread(pr_buffer *text, pr_quote rule, const conv_model *model,
@@ -23,8 +24,8 @@ void conv_label_thread(pr_buffer *text, pr_quote rule, const conv_model *model,
 void conv_label_process(pr_buffer *text, pr_quote rule, const conv_model *model,
                         uint32_t process);
 
-/* A thread, after its process and the separator if the profile has several
- * processes. */
+/* Append a thread; in a profile of several processes after its process and the
+ * separator. */
 void conv_label_owner(pr_buffer *text, pr_quote rule, const conv_model *model,
                       uint32_t thread, const char *separator);
 

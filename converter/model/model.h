@@ -1,10 +1,10 @@
 /*
- * model.h - the profile as targets read it: names, a tree of stacks, runs.
+ * model.h - the profile for targets: names, a tree of stacks, runs.
  *
  * The model is a sink.  It interns names by content, keeps every distinct
  * stack as a node of an append-only tree, and for each thread a compact log of
- * its runs; per node it needs 8 bytes, and a slot of 4.6 to 9.2 bytes unless it
- * was made directly after its parent.
+ * its runs.  A node needs 8 bytes, and a slot of 4.6 to 9.2 bytes unless it was
+ * made directly after its parent.
  *
  * Invariants
  *  M1 ids of strings, functions, frames, nodes and threads are given in order
@@ -15,9 +15,8 @@
  *  M4 the runs of a thread are in time order; consecutive ones differ in node
  *     or status, or a sample between them was left out.
  *
- * Ownership  conv_model_new() gives a sink the caller drives; after finish()
- *            the model stays, until conv_model_free().  abort() does nothing
- *            but that.
+ * Ownership  conv_model_new() makes a sink for the caller.  The model lives on
+ *            after finish() and abort(), until conv_model_free().
  */
 #ifndef CONVERTER_MODEL_MODEL_H
 #define CONVERTER_MODEL_MODEL_H
@@ -26,7 +25,7 @@
 
 #include <pyrec/convert.h>
 
-/* Two functions are the same if all three are. */
+/* Two functions are the same if all three fields are. */
 typedef struct conv_function {
     uint32_t file; /* string id */
     uint32_t name; /* string id: the qualified name */
@@ -47,18 +46,18 @@ typedef struct conv_node {
 typedef struct conv_model_run {
     uint64_t first_us, last_us; /* of its samples */
     uint64_t n;
-    uint64_t weight_us; /* what they stand for */
+    uint64_t weight_us; /* the time that they stand for */
     uint32_t node;
     uint8_t status;
 } conv_model_run;
 
-/* PR_COUNT_KINDS counters; ~0 where the file says nothing. */
+/* PR_COUNT_KINDS counters; ~0: not in the file. */
 typedef struct conv_counts {
     uint64_t value[PR_COUNT_KINDS];
 } conv_counts;
 #define CONV_NO_COUNT UINT64_MAX
 
-/* Texts are string ids; 0 numbers and empty texts are not known. */
+/* Texts are string ids; a number 0 or an empty text is not known. */
 typedef struct conv_process {
     uint64_t pid, parent;
     uint64_t start_us, end_us; /* wall clock, since 1970 */
@@ -76,9 +75,9 @@ typedef struct conv_thread {
     uint32_t name; /* string id, if named */
     uint64_t samples, runs;
     uint64_t weight_us, unobserved_us;
-    uint64_t first_us, end_us; /* end: of its last sample's time */
-    conv_counts counts;        /* proofs: of samples that are not in damaged
-                                * parts of the file, or at least so many */
+    uint64_t first_us, end_us; /* of its first, and after its last sample */
+    conv_counts counts;        /* those by proof may leave out samples in
+                                * damaged parts of the file */
     uint8_t *log;              /* runs, see model.c */
     size_t n_log, cap_log;
 } conv_thread;
@@ -87,9 +86,9 @@ typedef struct conv_thread {
 typedef struct conv_event {
     bool is_gc;
     uint32_t process; /* index */
-    uint32_t kind;    /* pr_mark_kind, if it is none */
+    uint32_t kind;    /* pr_mark_kind of a mark */
     uint64_t first_us, end_us;
-    uint32_t text; /* string id; of a collection, a JSON object */
+    uint32_t text; /* string id; the text of a collection is a JSON object */
 } conv_event;
 
 /* From time_us on, samples of the process are interval_us apart. */
@@ -100,19 +99,19 @@ typedef struct conv_interval {
 
 typedef struct conv_task {
     uint64_t key, first_us;
-    uint32_t thread;  /* PR_NO_THREAD: of an ended thread */
+    uint32_t thread;  /* PR_NO_THREAD: its thread has ended */
     uint32_t process; /* index */
     uint32_t name;    /* string id */
     size_t first_parent, n_parents;
 } conv_task;
 
-/* The memory of the largest profiles that were met is a tenth of this. */
+/* The limit of memory: ten times that of the largest profiles met so far. */
 #define CONV_MODEL_MEMORY ((uint64_t)4 << 30)
 
 typedef struct conv_model_opts {
     conv_level level;    /* CONV_LEVEL_DEFAULT: whole frames */
     conv_time time;      /* real, nominal or samples */
-    bool no_first_lines; /* as files of CPython: functions by name alone */
+    bool no_first_lines; /* functions by file and name alone, as in CPython */
     bool used_order;     /* fill `used` */
     uint64_t memory;     /* bytes of stacks and runs; 0: CONV_MODEL_MEMORY */
 } conv_model_opts;
@@ -165,8 +164,8 @@ pr_code conv_model_new(const conv_model_opts *opts, conv_model **ret,
                        pr_err *err);
 void conv_model_free(conv_model *model); /* takes NULL */
 
-/* A sample of the thread at that time is left out: the sample before it stands
- * for the time up to there. */
+/* Note that a sample of the thread at that time is left out: the sample before
+ * it stands for the time up to there. */
 void conv_model_skip(void *model, uint32_t thread, uint64_t time_us);
 
 static inline pr_sink *
@@ -192,7 +191,7 @@ bool conv_model_is_synthetic(const conv_model *model, uint32_t function);
 /* Is it the name of an asyncio task between frames? */
 bool conv_model_is_task(const conv_model *model, uint32_t function);
 
-/* Where the function is: its first line, else the least line seen, else 0. */
+/* The line of the function: its first line, else its least line, else 0. */
 int32_t conv_model_line_of(const conv_model *model, uint32_t function);
 
 /* The metadata of that key; false: none. */
@@ -201,18 +200,18 @@ bool conv_model_meta(const conv_model *model, const char *key, pr_bytes *ret);
 /* Are the counts of its totals calls?  Otherwise they are samples. */
 bool conv_model_counts_calls(const conv_model *model);
 
-/* The end of the recording: of the last sample's time, or what the recorder
- * says, if that is later. */
+/* The end of the recording: that of the last sample's time, or that in the
+ * profile, if it is later. */
 uint64_t conv_model_end_us(const conv_model *model);
 
-/* (*ret)[node]: frames of each stack.  The caller frees it. */
+/* (*ret)[node]: the number of frames of each stack.  The caller frees it. */
 pr_code conv_model_depths(const conv_model *model, uint32_t **ret, pr_err *err);
 
-/* The identity that leaves the file: XXH64 of the qualified name seeded with
- * that of the path and the first line. */
+/* The identity of a function in all files: XXH64 of the qualified name, seeded
+ * with the XXH64 of the path and with the first line. */
 uint64_t conv_model_function_hash(const conv_model *model, uint32_t function);
 
-/* Walks the runs of one thread, in time order. */
+/* A walk over the runs of one thread, in the order of time. */
 typedef struct conv_cursor {
     const uint8_t *at, *end;
     uint64_t time_us;

@@ -1,8 +1,9 @@
 /*
- * namesakes.h - functions that differ in their first line alone.
+ * namesakes.h - functions that differ in their first line alone, as lambdas and
+ * comprehensions of one file often do.
  *
- * Lambdas and comprehensions of one file often do.  An output that knows a
- * function by its file and name has to add the line to keep them apart.
+ * An output that identifies a function by its file and name has to add the line
+ * to keep them apart.
  */
 #ifndef CONVERTER_MODEL_NAMESAKES_H
 #define CONVERTER_MODEL_NAMESAKES_H

@@ -11,7 +11,7 @@ typedef enum conv_rank_by { CONV_BY_SELF, CONV_BY_TOTAL } conv_rank_by;
 typedef struct conv_ranking {
     conv_unit kind;
     conv_totals totals;
-    uint32_t *unit; /* [n] those with a sample, the heaviest first */
+    uint32_t *unit; /* [n] the units with a sample, the heaviest first */
     size_t n;
 } conv_ranking;
 

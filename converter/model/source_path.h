@@ -1,7 +1,7 @@
 /*
  * source_path.h - the class and module of a source file, by its path.
  *
- * Judged by the path alone, as it was on the machine of the target.
+ * The path alone decides, as it was on the machine of the target.
  */
 #ifndef CONVERTER_MODEL_SOURCE_PATH_H
 #define CONVERTER_MODEL_SOURCE_PATH_H
@@ -26,8 +26,8 @@ pr_bytes conv_path_base(pr_bytes path);
 /* The path below the library it belongs to; a project's path is whole. */
 pr_bytes conv_path_short(pr_bytes path);
 
-/* Append the dotted name under which it was probably imported ("json.decoder",
- * of a project's file its last part); nothing for special ones. */
+/* Append the dotted name of the module ("json.decoder"), as far as the path
+ * shows it: of a project's file the last part, of a special path nothing. */
 void conv_path_module(pr_buffer *text, pr_bytes path);
 
 #endif

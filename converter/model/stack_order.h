@@ -25,11 +25,12 @@ typedef struct conv_stack_order {
 pr_code conv_stack_order_init(conv_stack_order *lines, pr_err *err);
 void conv_stack_order_release(conv_stack_order *lines);
 
-/* Append the ids of the text's parts to the list; one unless it holds ';'. */
+/* Append the ids of the text's parts to the list: one id unless it holds
+ * ';'. */
 pr_code conv_stack_order_split(conv_stack_order *lines, const char *text,
                                size_t len, pr_list *ret, pr_err *err);
 
-/* The line `parent` with one part more. */
+/* The line of `parent` with one more part. */
 pr_code conv_stack_order_child(conv_stack_order *lines, uint32_t parent,
                                uint32_t part, uint32_t *ret, pr_err *err);
 
@@ -43,7 +44,8 @@ pr_code conv_stack_order_append(conv_stack_order *lines, uint32_t parent,
 pr_code conv_stack_order_rank(const conv_stack_order *lines, uint32_t **ret,
                               pr_err *err);
 
-/* For the texts of finished lines.  Released by conv_stack_text_release(). */
+/* The means to walk the texts of all lines, after the last line was added.  The
+ * caller frees it by conv_stack_text_release(). */
 conv_stack_text conv_stack_order_trail(const conv_stack_order *lines);
 
 #endif

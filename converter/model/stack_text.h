@@ -1,8 +1,8 @@
 /*
- * stack_text.h - the text of one stack after the other.
+ * stack_text.h - the texts of stacks, one after the other.
  *
- * Walks a tree by parents; what a stack shares with the one before is kept, so
- * a step costs the nodes that changed.
+ * A step keeps the part of the text that the stack shares with the last one, so
+ * it costs only the nodes that changed.
  */
 #ifndef CONVERTER_MODEL_STACK_TEXT_H
 #define CONVERTER_MODEL_STACK_TEXT_H
@@ -10,8 +10,8 @@
 #include <base/buffer.h>
 #include <base/intern.h>
 
-/* Append what a node adds to the text of its parent; outermost: its parent is
- * the root. */
+/* Append to the parent's text the part of a node; outermost: its parent is the
+ * root. */
 typedef void (*conv_stack_text_put)(const void *context, uint32_t node,
                                     bool outermost, pr_buffer *text);
 

@@ -1,6 +1,6 @@
 /*
- * stated.h - sums of functions and callers, as a file without stacks states
- * them (pr_total).
+ * stated.h - the sums of functions and callers that a file without stacks
+ * states (pr_total).
  *
  * Sums of one function and caller add up.  Counts stop at 2^62.
  */
@@ -23,7 +23,7 @@ typedef struct conv_stated_sum {
     bool has_times;
 } conv_stated_sum;
 
-/* Zero-initialised but for keys.size. */
+/* Zero but for keys.size is empty. */
 typedef struct conv_stated {
     pr_set keys;          /* conv_stated_key, in order of first appearance */
     conv_stated_sum *sum; /* [keys.n] */
@@ -34,7 +34,7 @@ pr_code conv_stated_add(conv_stated *stated, conv_stated_key key,
                         const pr_total *total, pr_err *err);
 void conv_stated_release(conv_stated *stated);
 
-/* Whole microseconds; times below 0, which a clock may yield, are 0. */
+/* Whole microseconds; a time below 0, which a clock may yield, is 0. */
 uint64_t conv_stated_us(double seconds);
 
 static inline conv_stated_key

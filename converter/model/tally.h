@@ -26,7 +26,7 @@ typedef struct conv_tally_entry {
     uint32_t state; /* conv_state */
 } conv_tally_entry;
 
-/* Zero-initialised by the caller; one for all threads of a model. */
+/* The caller sets it to zero, and may use it for all threads of a model. */
 typedef struct conv_tally {
     conv_tally_entry *entry; /* [n], in order of first appearance */
     size_t n, cap;

@@ -1,9 +1,9 @@
 /*
  * timeline.h - the runs of a thread as spans of time that do not overlap.
  *
- * A span begins with its first sample, or where the span before ends, and is
- * as long as its samples stand for.  What lies between two spans no sample
- * stands for.
+ * A span begins with its first sample, or at the end of the last span, and is
+ * as long as the time that its samples stand for.  No sample stands for the
+ * time between two spans.
  */
 #ifndef CONVERTER_MODEL_TIMELINE_H
 #define CONVERTER_MODEL_TIMELINE_H

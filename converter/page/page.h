@@ -21,7 +21,7 @@ typedef struct conv_page {
     uint64_t names_changed; /* the page adds to it */
 } conv_page;
 
-/* Write the page.  PR_NOMEM; failures of the output stick to it. */
+/* Write the page.  PR_NOMEM; page->out keeps failures of the output. */
 pr_code conv_page_write(conv_page *page, pr_err *err);
 
 #endif

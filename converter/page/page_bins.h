@@ -1,10 +1,10 @@
 /*
  * page_bins.h - the samples of a profile in bins of time.
  *
- * All bins are equally long.  What a thread did in one bin is a list of cells:
- * a stack, a status, and the samples and the time that they stand for.  Bins
- * are as short as the number of cells allows.  A run that crosses borders of
- * bins is split in proportion; the parts add up to the run.
+ * All bins are equally long, and as short as the number of cells allows.  A bin
+ * of a thread is a list of cells: a stack, a status, and the samples and the
+ * time that they stand for.  A run that crosses borders of bins is split in
+ * proportion; the parts add up to the run.
  */
 #ifndef CONVERTER_PAGE_PAGE_BINS_H
 #define CONVERTER_PAGE_PAGE_BINS_H
@@ -21,12 +21,12 @@ typedef struct conv_page_cell {
 /* The cells of one bin of one thread, by status and node. */
 typedef struct conv_page_bin {
     uint32_t thread, bin;
-    uint64_t runs_before; /* of all runs that are walked */
+    uint64_t runs_before; /* number of runs that the walk has passed */
     const conv_page_cell *cell;
     size_t n;
 } conv_page_bin;
 
-/* Takes a bin.  PR_LIMIT, without a message: these are too many cells. */
+/* A call that takes a bin.  PR_LIMIT, without a message: too many cells. */
 typedef pr_code (*conv_page_take)(void *context, const conv_page_bin *bin,
                                   pr_err *err);
 
@@ -35,15 +35,15 @@ typedef struct conv_page_bins {
     uint32_t n_bins;
 } conv_page_bins;
 
-/* The shortest bins of a page, and how many cells it may have. */
+/* The shortest bins of a page, and the most cells that it may have. */
 conv_page_bins conv_page_bins_shortest(const conv_model *model);
 uint64_t conv_page_cells_most(const conv_model *model);
 
 /* Double the length of the bins; false: one bin holds all. */
 bool conv_page_bins_double(conv_page_bins *bins);
 
-/* All cells: thread by thread, and in each in order of time.  PR_LIMIT as
- * take() returns it. */
+/* Call take() with all bins, thread by thread and then in the order of time.
+ * PR_LIMIT from take(); PR_NOMEM. */
 pr_code conv_page_bins_walk(const conv_model *model, const conv_page_tree *tree,
                             const conv_page_bins *bins, conv_page_take take,
                             void *context, pr_err *err);

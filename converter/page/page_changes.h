@@ -1,7 +1,7 @@
 /*
- * page_changes.h - which functions of a comparison changed, and the bounds by
- * which the page judges sums that only its reader chooses: of a range of time,
- * of a thread, of a box of a flame graph.
+ * page_changes.h - the functions of a comparison that changed, and the bounds
+ * by which the page judges sums that its reader chooses: of a range of time, of
+ * a thread, of a box of a flame graph.
  */
 #ifndef CONVERTER_PAGE_PAGE_CHANGES_H
 #define CONVERTER_PAGE_PAGE_CHANGES_H
@@ -14,7 +14,7 @@ typedef struct conv_page_changes {
     conv_change *change; /* [function] by its self time */
     conv_comparison whole;
     conv_compare_opts opts;
-    double centre; /* what ratios are divided by: the factor common to all
+    double centre; /* the divisor of ratios: the factor common to all
                         * functions, or 1 */
     double z;      /* a mark needs a normal deviate of this size */
     double

@@ -1,5 +1,5 @@
 /*
- * page_data.h - a profile as the page's scripts read it.
+ * page_data.h - a profile for the scripts of the page.
  *
  * A gzip member (RFC 1952) of blocks, each its length in bytes (32 bits, least
  * significant byte first) and its content.  Block 0 is a JSON object with the

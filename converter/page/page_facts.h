@@ -1,6 +1,6 @@
 /*
- * page_facts.h - what the page says in words: the recording, the names, the
- * threads, the events, the verdicts of a comparison.
+ * page_facts.h - the facts of the page: the recording, the names, the threads,
+ * the events, the verdicts of a comparison.
  *
  * A JSON object (RFC 8259).  The profile's strings are in it as JSON strings;
  * lone surrogates are escaped.

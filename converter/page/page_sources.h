@@ -1,6 +1,6 @@
 /*
- * page_sources.h - the sources of the files in a profile, as far as they are
- * found below a folder.
+ * page_sources.h - the sources of the files in a profile, as far as a folder
+ * has them.
  *
  * The profile's paths are hostile: one may name any file of this machine, and
  * the page goes to other people.  So sources are read only if the user names a

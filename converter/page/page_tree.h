@@ -14,14 +14,14 @@
 
 typedef struct conv_page_node {
     uint32_t parent;   /* less than its own number; node 0 is the empty stack */
-    uint32_t function; /* of the model; of node 0 nothing */
+    uint32_t function; /* of the model; node 0 has none */
     int32_t line;      /* or PR_NO_LINE */
 } conv_page_node;
 
 typedef struct conv_page_tree {
     conv_page_node *node;
     size_t n;      /* nodes */
-    size_t n_kept; /* the nodes from here on stand for left out stacks */
+    size_t n_kept; /* later nodes stand for stacks that are left out */
     uint32_t *of;  /* [node of the model] its node here */
     size_t n_left_out;
     uint64_t left_out_us; /* weight of samples in stacks that are left out */

@@ -1,12 +1,13 @@
 /*
- * amounts.h - sums of samples, as the tables of totals hold them.
+ * amounts.h - the sums of samples in the tables of totals.
  */
 #ifndef CONVERTER_TABLES_AMOUNTS_H
 #define CONVERTER_TABLES_AMOUNTS_H
 
 #include "converter/tables/row.h"
 
-/* Ran: samples whose thread held the GIL or was on a CPU. */
+/* Samples and their time; ran_...: of samples whose thread held the GIL or was
+ * on a CPU. */
 typedef struct conv_amount {
     uint64_t n, us, ran_n, ran_us;
 } conv_amount;
@@ -24,7 +25,7 @@ conv_amount_add(conv_amount *to, const conv_amount *what)
     to->ran_us += what->ran_us;
 }
 
-/* Samples, time, and those that ran, of self and then of total. */
+/* The columns: the four fields of self, then those of total. */
 enum { CONV_SUMS_COLUMNS = 8 };
 
 static inline void

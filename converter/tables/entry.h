@@ -1,5 +1,5 @@
 /*
- * entry.h - one profile on its way into the tables, seen inside the room.
+ * entry.h - one profile on its way into the tables.
  */
 #ifndef CONVERTER_TABLES_ENTRY_H
 #define CONVERTER_TABLES_ENTRY_H
@@ -30,8 +30,8 @@ pr_code conv_entry_put_threads(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_nodes(conv_entry *entry, pr_err *err);
 pr_code conv_entry_put_runs(conv_entry *entry, pr_err *err);
 
-/* What all samples add up to: added up from the model and the index alone,
- * then put into node_self, function_total, edge_total and tree_total. */
+/* The sums of all samples, from the model and the index alone, for node_self,
+ * function_total, edge_total and tree_total. */
 typedef struct conv_entry_totals conv_entry_totals;
 pr_code conv_entry_add_up(const conv_entry *entry, conv_entry_totals **ret,
                           pr_err *err);

@@ -1,10 +1,10 @@
 /*
- * export.h - the tables of schema.h as other engines take them.
+ * export.h - the tables of schema.h for other engines.
  *
  * Keys are content hashes (spec/schema.md 1.2) and numbers within a profile, so
- * that the rows of many machines unite in one place in any order, and a profile
- * that is there already is known by its hash.  Each engine writes the rows of
- * one profile at a time in its own format.
+ * that the rows of many machines unite in one place in any order, and the hash
+ * of a profile shows that the place has it already.  Each engine writes the
+ * rows of one profile at a time in its own format.
  */
 #ifndef CONVERTER_TABLES_EXPORT_H
 #define CONVERTER_TABLES_EXPORT_H
@@ -16,7 +16,8 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-/* The version of these tables.  Another one has other columns or meanings. */
+/* The version of these tables; another version has other columns or
+ * meanings. */
 enum { CONV_EXPORT_VERSION = 2, CONV_EXPORT_TABLES = 14 };
 
 typedef struct conv_export_table {
@@ -28,11 +29,11 @@ typedef struct conv_export_table {
     const char *nullable; /* the columns that may be NULL, as a list */
 } conv_export_table;
 
-/* `profile` is the first; `file` and `function` are shared by profiles, all
- * others have the profile's hash in their first column. */
+/* `profile` is the first.  Profiles share `file` and `function`; all others
+ * have the profile's hash in their first column. */
 extern const conv_export_table conv_export_tables[CONV_EXPORT_TABLES];
 
-/* The profile of a finished model alone in a database in memory, which the
+/* Put the profile of a finished model into a new database in memory, which the
  * caller closes.  Adds to *names_changed. */
 pr_code conv_export_open(const conv_model *model, const char *source,
                          uint64_t *names_changed, struct sqlite3 **ret,

@@ -2,7 +2,8 @@
  * function_sums.h - function_sum: the totals of each function over all
  * profiles of a database.
  *
- * Learnt from the database, added to by each profile, and written once.
+ * The sums are loaded from the database, grow by each profile, and are written
+ * once.
  */
 #ifndef CONVERTER_TABLES_FUNCTION_SUMS_H
 #define CONVERTER_TABLES_FUNCTION_SUMS_H
@@ -18,12 +19,12 @@ typedef struct conv_function_sums {
     bool changed;
 } conv_function_sums;
 
-/* PR_DAMAGED: an id that cannot be. */
+/* Load the sums.  PR_DAMAGED: an id that cannot exist. */
 pr_code conv_function_sums_load(struct sqlite3 *database,
                                 conv_function_sums *sums, pr_err *err);
 pr_code conv_function_sums_add(conv_function_sums *sums, uint32_t function,
                                const conv_sums *more, pr_err *err);
-/* Take the totals of a profile, which are in the database, off the sums. */
+/* Subtract the totals of a profile, which the database has, from the sums. */
 pr_code conv_function_sums_remove(struct sqlite3 *database,
                                   conv_function_sums *sums, int64_t profile,
                                   pr_err *err);

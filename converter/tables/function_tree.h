@@ -1,10 +1,10 @@
 /*
- * function_tree.h - tree_total: the stacks of functions that hold at least one in
- * CONV_TREE_PARTS of a profile's samples.
+ * function_tree.h - tree_total: the stacks of functions that hold at least one
+ * in CONV_TREE_PARTS of a profile's samples.
  *
  * Nodes that differ only in lines become one row.  The walk goes down from the
- * roots and leaves out what lies below a stack that is too small, so that its
- * cost follows the rows and their children, not the nodes.
+ * roots, and not below a stack that is too small, so that its cost depends on
+ * the rows and their children, not on the nodes.
  */
 #ifndef CONVERTER_TABLES_FUNCTION_TREE_H
 #define CONVERTER_TABLES_FUNCTION_TREE_H
@@ -27,11 +27,11 @@ typedef struct conv_tree {
     size_t n, cap;
 } conv_tree;
 
-/* Choose the rows; below[position]: samples that end there or further in. */
+/* Choose the rows; below[position]: samples that end there or below. */
 pr_code conv_tree_choose(const conv_entry *entry, const uint64_t *below,
                          conv_tree *ret, pr_err *err);
 
-/* Add what ended at a position, and at or below it. */
+/* Add the samples that ended at a position, and those at or below it. */
 static inline void
 conv_tree_add(conv_tree *tree, uint32_t position, const conv_amount *self,
               const conv_amount *below)

@@ -18,7 +18,7 @@ typedef struct conv_names {
     pr_list file_id, function_id, frame_id; /* [set.n] ids of rows */
 } conv_names;
 
-/* Learn the names that the database has.  PR_DAMAGED: an id that cannot be. */
+/* Load the names of the database.  PR_DAMAGED: an id that cannot exist. */
 pr_code conv_names_load(struct sqlite3 *database, conv_names *names,
                         pr_err *err);
 

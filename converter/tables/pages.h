@@ -1,5 +1,5 @@
 /*
- * pages.h - the rows of large tables straight into a new database file.
+ * pages.h - write the rows of large tables straight into a new database file.
  *
  * A table of SQLite is a b-tree by row id.  Rows in the order of their ids
  * fill its leaves one after the other, and the inner pages follow from the
@@ -24,9 +24,9 @@ typedef struct conv_pages_table {
     int columns; /* at most CONV_ROWS_COLUMNS */
 } conv_pages_table;
 
-/* For n tables that are empty, in a transaction, of a file that no other
- * connection uses, without journal and in locking mode normal.  `table` must
- * live as long as *ret. */
+/* Begin n empty tables, in a transaction, of a file that no other connection
+ * uses, without journal and in locking mode normal.  `table` must live as long
+ * as *ret. */
 pr_code conv_pages_new(struct sqlite3 *database, const conv_pages_table *table,
                        size_t n, conv_pages **ret, pr_err *err);
 
@@ -35,8 +35,8 @@ pr_code conv_pages_new(struct sqlite3 *database, const conv_pages_table *table,
 pr_code conv_pages_add(conv_pages *pages, size_t i, conv_rows_next next,
                        void *context, pr_err *err);
 
-/* Make the tables complete, after the last transaction.  The database has its
- * rows when it is opened again. */
+/* Complete the tables, after the last transaction.  A connection that opens the
+ * database later sees the rows. */
 pr_code conv_pages_finish(conv_pages *pages, pr_err *err);
 
 void conv_pages_free(conv_pages *pages); /* takes NULL */

@@ -23,15 +23,15 @@ typedef struct conv_row {
     pr_buffer text; /* scratch; counts the names that were changed */
 } conv_row;
 
-/* The failure that SQLite reports, as a pr_code with a sentence. */
+/* Record the last failure of SQLite as a pr_code with a sentence. */
 pr_code conv_sqlite_fail(struct sqlite3 *database, pr_err *err);
-/* The same of a code of SQLite's file methods. */
+/* The same for a code of SQLite's file methods. */
 pr_code conv_sqlite_fail_file(int code, pr_err *err);
 
-/* Rows of the table, which has that many columns. */
+/* Begin rows of the table, which has `columns` columns. */
 pr_code conv_row_open(conv_row *row, struct sqlite3 *database,
                       const char *table, int columns, pr_err *err);
-/* The same; a row replaces one of its key. */
+/* The same, but a row replaces another one with its key. */
 pr_code conv_row_open_or_replace(conv_row *row, struct sqlite3 *database,
                                  const char *table, int columns, pr_err *err);
 void conv_row_close(conv_row *row); /* takes one that was not opened */

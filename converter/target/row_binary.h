@@ -1,9 +1,9 @@
 /*
  * row_binary.h - rows in ClickHouse's RowBinary format (ClickHouse 18.16,
  * "Formats for input and output data"): values one after the other, numbers
- * little-endian, texts after their length as a LEB128 number, a byte 1 in place of
- * NULL and 0 before a value that may be NULL.  A name in it is never text of a
- * statement.
+ * little-endian, a text after its length as a LEB128 number, the byte 1 in
+ * place of NULL and the byte 0 before a value that may be NULL.  No name of a
+ * profile becomes text of a statement.
  */
 #ifndef CONVERTER_TARGET_ROW_BINARY_H
 #define CONVERTER_TARGET_ROW_BINARY_H
@@ -21,11 +21,11 @@ typedef struct conv_row_column {
 
 enum { CONV_ROW_COLUMNS = 24 };
 
-/* The columns of a table (export.h), and how many. */
+/* Parse the columns of a table (export.h); returns their number. */
 size_t conv_row_columns(const char *columns, const char *nullable,
                         conv_row_column ret[CONV_ROW_COLUMNS]);
 
-/* The type of a column, as ClickHouse names it. */
+/* Append the type of a column, by ClickHouse's name. */
 void conv_row_put_type(pr_buffer *sql, const conv_row_column *column);
 
 void conv_row_put_number(pr_buffer *rows, uint64_t value, size_t bytes);

@@ -1,9 +1,8 @@
 /*
- * target.h - a target as the converter knows it, and a job as a target does.
+ * target.h - a target for the converter, and a job for a target.
  *
  * A target is one file with one conv_target, and one line of table.h.  It
- * writes an output from a finished model, or it is a sink that the profile
- * flows into.
+ * writes an output from a finished model, or it is a sink for the profile.
  */
 #ifndef CONVERTER_TARGET_TARGET_H
 #define CONVERTER_TARGET_TARGET_H
@@ -11,7 +10,7 @@
 #include "converter/encode/outfile.h"
 #include "converter/model/model.h"
 
-/* CONV_STYLE_OWN is what a target writes without --style. */
+/* A target writes CONV_STYLE_OWN without --style. */
 typedef enum conv_style {
     CONV_STYLE_OWN,
     CONV_STYLE_STOCK, /* byte by byte as CPython 3.15 */
@@ -30,15 +29,15 @@ typedef struct conv_job {
     void *state;     /* of a target with begin */
     struct sqlite3 **memory; /* not NULL: where sqlite leaves its database,
                               * which is in memory and not a file */
-    const char *into;        /* not NULL: the output that is added to, or the
-                              * address of the server */
-    uint64_t there;          /* inputs that it had */
-    unsigned mode;           /* permissions of what is made */
+    const char *into;        /* not NULL: the output to add to, or the address
+                              * of the server */
+    uint64_t there;          /* inputs that this output had already */
+    unsigned mode;           /* permissions of new files */
     conv_style style;
     conv_level level;
     conv_time time;
     conv_outfile *out;
-    bool has_output; /* something was written: a part is better than nothing */
+    bool has_output;        /* the output has at least a part */
     uint64_t names_changed; /* for the report; the target adds to it */
 } conv_job;
 
@@ -72,11 +71,12 @@ typedef struct conv_target {
                                              * files */
     bool is_profile; /* a profile again: one namespace of threads, and a
                          * newer version may have forbidden to rewrite it */
-    /* One of the two.  write() reads the model of the job. */
+    /* A target has one of the two.  write() reads the model of the job. */
     pr_code (*write)(conv_job *job, pr_err *err);
     pr_code (*open)(conv_job *job, pr_sink **ret, pr_err *err);
-    /* NULL, or the inputs are not merged: begin(), write() with the model of
-     * each input, end(), which gives up if `keep` is false. */
+    /* NULL, or the inputs are not merged: the converter calls begin(), write()
+     * with the model of each input, and end(), which drops the output if `keep`
+     * is false. */
     pr_code (*begin)(conv_job *job, pr_err *err);
     pr_code (*end)(conv_job *job, bool keep, pr_err *err);
 } conv_target;
