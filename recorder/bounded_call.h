@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* When the caller wants an end. */
+/* The end that the caller wants. */
 typedef struct rec_bound {
     int signal_fd;   /* once it is readable; -1: no signal is expected */
     uint64_t end_ns; /* CLOCK_MONOTONIC; UINT64_MAX: never */
@@ -28,15 +28,14 @@ typedef struct rec_job {
     void *context;
 } rec_job;
 
-/* Has the time of a call come for the caller to leave it?  now_ns; when the
- * caller wants an end (UINT64_MAX: not so far); when the call last made
- * progress. */
+/* Should the caller leave a call at now_ns?  end_ns: the end that the caller
+ * wants (UINT64_MAX: none so far); moved_ns: the last progress of the call. */
 bool rec_bound_is_over(uint64_t now_ns, uint64_t end_ns, uint64_t moved_ns);
 
-/* True: run() has returned, and the context is the caller's.  False: the kernel
- * holds it, and the context belongs to the thread that it holds: release() is
- * called there if run() ever returns.  Where no thread can be made, run() is
- * called in this one. */
+/* Call run().  True: it has returned, and the context is the caller's.  False:
+ * the kernel holds it; the context then belongs to the thread of run(), which
+ * calls release() if run() ever returns.  If no thread can be made, the
+ * caller's thread calls run(). */
 bool rec_bounded_call(const rec_job *job, const rec_bound *bound);
 
 #endif

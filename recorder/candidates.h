@@ -7,8 +7,8 @@
 #include "recorder/timetable.h"
 
 /* The processes of /proc whose NAME (output_name.h) or comm (proc_pid_comm(5))
- * matches `pattern` (fnmatch(3)), but not this process; or `pid`, if pattern is NULL.  Whether
- * they are Pythons is not known.  The caller frees *ret. */
+ * matches `pattern` (fnmatch(3)), but not this process; or `pid`, if pattern is
+ * NULL.  They need not be Pythons.  The caller frees *ret. */
 pr_code rec_candidates_find(const char *pattern, pid_t pid, rec_candidate **ret,
                             size_t *ret_n, pr_err *err);
 

@@ -7,7 +7,7 @@
 
 #include <pyrec/unwinder.h>
 
-/* 0 when the whole is 0. */
+/* The part in percent of the whole; 0 if the whole is 0. */
 double rec_percent(uint64_t part, uint64_t whole);
 
 /* The name of the i-th counter or rate, and *ret_value, a number as text; NULL

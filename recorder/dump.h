@@ -1,8 +1,8 @@
 /*
  * dump.h - the stacks of all threads at one moment, as text or JSON.
  *
- * A sink: it keeps the last stack of each thread and writes them out when it is
- * finished.  After one tick that is the state of the process.
+ * The dump is a sink, which keeps the last stack of each thread, and writes all
+ * of them at finish().  After one tick they are the state of the process.
  */
 #ifndef RECORDER_DUMP_H
 #define RECORDER_DUMP_H
@@ -20,10 +20,10 @@ pr_code rec_dump_process(pid_t pid, const rec_unwinder_opts *opts, FILE *to,
 /* The sink alone; `to` stays the caller's. */
 pr_code rec_dump_new(FILE *to, bool json, pr_sink **ret, pr_err *err);
 
-/* The facts about the process in the output. */
+/* Set the facts about the process in the output. */
 void rec_dump_set_target(pr_sink *dump, const rec_target *target);
 
-/* Write one frame as it stands in the output. */
+/* Write one frame in the form of the output. */
 void rec_dump_write_frame(const pr_sink *dump, uint32_t frame);
 
 /* Was each thread sampled or left out by an option? */

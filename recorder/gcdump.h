@@ -11,9 +11,9 @@
 #include <sys/types.h>
 
 /* Write the collections in the rings of all interpreters, as a table or one
- * line of JSON each.  every_ns > 0: go on, that often, with the new ones, until
- * the process ends; whenever collections were overwritten before they were
- * read, a line says how many so far ({"lost":N}).  Codes as
+ * line of JSON each.  every_ns > 0: write the new ones at this interval, until
+ * the process ends; after collections were overwritten unread, a line has their
+ * number so far ({"lost":N}).  Codes as
  * rec_unwinder_open(). */
 pr_code rec_gcdump_process(pid_t pid, FILE *to, bool json, uint64_t every_ns,
                            pr_err *err);

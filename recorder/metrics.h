@@ -1,6 +1,6 @@
 /*
- * metrics.h - the state of a recorder that runs on a schedule, as a file that
- * a monitoring system reads.
+ * metrics.h - the state of a recorder that runs on a schedule, as a file for a
+ * monitoring system.
  *
  * The format is the text format of Prometheus, version 0.0.4, as the textfile
  * collector of its node exporter takes it: files that end in ".prom", renamed

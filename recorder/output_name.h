@@ -1,7 +1,7 @@
 /*
  * output_name.h - the names of the files of one recording.
  *
- *     run.bin        the process that was asked for (-o run.bin)
+ *     run.bin        the process itself (-o run.bin)
  *     run.42.bin     its descendant 42
  *     run.42-2.bin   another descendant with this pid, later
  *
@@ -32,16 +32,16 @@ char *rec_output_of_child(const char *output, pid_t pid, unsigned nth);
 /* run.*.bin, for a message.  malloc'ed; NULL: out of memory. */
 char *rec_output_pattern(const char *output);
 
-/* Refuse what the writer would refuse, before a command is started.  PR_EXISTS
- * without `force`; PR_USAGE: it is not a regular file. */
+/* Refuse an output that the writer would refuse, before a command is started.
+ * PR_EXISTS without `force`; PR_USAGE: it is not a regular file. */
 pr_code rec_output_check(const char *output, bool force, pr_err *err);
 
 /* PR_IO: the folder of the output is missing or may not be written. */
 pr_code rec_output_check_folder(const char *output, pr_err *err);
 
-/* The files that an earlier recording of this name made of descendants.  With
- * `remove` they are removed (they must be profiles); without, PR_EXISTS names
- * one that is there. */
+/* Check for files of descendants from an earlier recording of this name.
+ * `remove`: remove them (they must be profiles); otherwise PR_EXISTS names one
+ * that exists. */
 pr_code rec_output_clear(const char *output, bool remove, pr_err *err);
 
 #endif

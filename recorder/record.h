@@ -1,6 +1,6 @@
 /*
- * record.h - one process recorded into one file: unwinder, sampler, queue and
- * writer put together.
+ * record.h - record one process into one file, by unwinder, sampler, queue and
+ * writer.
  */
 #ifndef RECORDER_RECORD_H
 #define RECORDER_RECORD_H
@@ -39,9 +39,9 @@ uint64_t rec_report_samples(const rec_report *report);
 /* Add the report of another process. */
 void rec_report_add(rec_report *sum, const rec_report *report);
 
-/* Attach to pid.  *ret_held: the kernel holds a read of its memory, and the
- * time of the bound is over; PR_IO.  Without a bound (NULL) this waits.  Other codes as rec_unwinder_open().  With
- * err NULL the reason costs no time. */
+/* Attach to pid. *ret_held: the kernel holds a read of its memory, and the time
+ * of the bound is over; PR_IO.  Without a bound (NULL) this waits.  Other codes
+ * as rec_unwinder_open().  With err NULL the reason costs no time. */
 pr_code rec_record_attach(const rec_record_opts *opts, pid_t pid,
                           const rec_bound *bound, rec_record **ret,
                           bool *ret_held, pr_err *err);
@@ -54,13 +54,13 @@ pr_code rec_record_explain_held(pid_t pid, pr_err *err);
 pr_code rec_record_begin(rec_record *record, const char *output,
                          const rec_bound *bound, bool *ret_held, pr_err *err);
 
-/* A record that did not begin.  Takes NULL. */
+/* Free a record that did not begin.  Takes NULL. */
 void rec_record_free(rec_record *record);
 
 /* A descriptor that becomes readable when the recording ended by itself. */
 int rec_record_fd(const rec_record *record);
 
-/* Ask it to end. */
+/* Ask the recording to end. */
 void rec_record_stop(rec_record *record);
 
 /* Did it fail to end within REC_RECORD_END_MS after it was asked to, although
@@ -69,14 +69,14 @@ void rec_record_stop(rec_record *record);
 enum { REC_RECORD_END_MS = 700 };
 bool rec_record_is_overdue(const rec_record *record);
 
-/* Another distance of ticks. */
+/* Set another distance of ticks. */
 void rec_record_set_period(rec_record *record, uint64_t period_ns);
 
 /* CPU time of its sampler so far. */
 uint64_t rec_record_cpu_ns(const rec_record *record);
 
-/* How children were watched, how many were seen, and how many ended too early,
- * for the file.  Before rec_record_finish(). */
+/* Note for the file how children were watched, and the numbers of those that
+ * were seen and that ended too early.  Before rec_record_finish(). */
 void rec_record_note_children(rec_record *record, const char *how,
                               uint64_t seen, uint64_t gone);
 

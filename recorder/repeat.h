@@ -1,6 +1,6 @@
 /*
- * repeat.h - several recordings of a command, or of two in turn, to be
- * compared (spec/compare.md, 6).
+ * repeat.h - several recordings of a command, or of several in turn, for a
+ * comparison (spec/compare.md, 6).
  *
  * Each is a process of its own: a recording gives up capabilities and leaves
  * signals, threads and caches that the next one must not meet.

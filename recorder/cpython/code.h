@@ -48,15 +48,15 @@ void rec_codes_ask(rec_codes *codes, rec_batch *batch, uint64_t address);
 void rec_codes_note(const rec_codes *codes, rec_code_set *set,
                     uint64_t address);
 
-/* The code object at `address`, as it is in the batch: the known one, or read
- * anew.  A frame of the present stack must refer to it: memory that was freed
- * may still show the object that it held, and another one may come to lie there
- * without a change of the generation.  Bytes that the batch lacks are read now;
- * batch->calls shows whether there were any.  PR_TORN if it is not a code
- * object.  Names or lines that cannot be read in two windows cost the frame its
- * name, not the sample; in the first window they are PR_TORN, because the
- * object may have been freed while they were read.  The pointer is valid until
- * the next call. */
+/* The code object at `address`, as in the batch: the known object, or one that
+ * is read now.  A frame of the present stack must refer to it: memory that was
+ * freed may still show the object that it held, and another one may come to lie
+ * there without a change of the generation.  Bytes that the batch lacks are
+ * read now; batch->calls shows whether there were any.  PR_TORN if it is not a
+ * code object.  Names or lines that cannot be read in two windows cost the
+ * frame its name, not the sample; in the first window they are PR_TORN, because
+ * the object may have been freed while they were read.  The pointer is valid
+ * until the next call. */
 pr_code rec_codes_get(rec_codes *codes, rec_batch *batch, uint64_t address,
                       const rec_code **ret, pr_err *err);
 

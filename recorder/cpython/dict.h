@@ -2,7 +2,8 @@
  * dict.h - dicts and instance attributes of the target, by name.
  *
  * A dict may change while it is read.  Everything read is bounded and checked,
- * but one answer may mix two moments: for names and facts that do not move.
+ * but an answer may mix two moments, so only names and facts that do not change
+ * are read in this way.
  */
 #ifndef RECORDER_CPYTHON_DICT_H
 #define RECORDER_CPYTHON_DICT_H

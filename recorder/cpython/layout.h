@@ -1,11 +1,12 @@
 /*
- * layout.h - where CPython keeps its structures: one struct of offsets and
- * constants for every version.
+ * layout.h - the layout of CPython's structures: one struct of offsets and
+ * constants for all versions.
  *
  * 3.13 and later publish most offsets at the start of _PyRuntime (struct
  * _Py_DebugOffsets, Include/internal/pycore_debug_offsets.h).  One file a
- * version, offsets_3_NN.c, says where that table has each field and states
- * what the table leaves out; all of 3.11 and 3.12 stands in their files.  No
+ * version, offsets_3_NN.c, has the place of each field in that table, and the
+ * offsets that the table leaves out: those of 3.11 and 3.12 are all in their
+ * files.  No
  * other file knows a layout: to support a new version, write its offsets file
  * and add its line to the list in offsets.h.
  *
@@ -45,7 +46,7 @@ enum {
     REC_TYPE_EXCEPTION = 1 << 30
 };
 
-/* Where an instance keeps its attributes. */
+/* The place of an instance's attributes. */
 typedef enum rec_attributes {
     REC_ATTRIBUTES_POINTER, /* 3.11: values pointer before the dict pointer */
     REC_ATTRIBUTES_TAGGED,  /* 3.12: values address - 1, or the dict pointer */
@@ -134,7 +135,7 @@ typedef struct rec_layout {
     } keys;
     struct {
         rec_attributes form;
-        uint32_t dict_before; /* the dict pointer lies this far before obj */
+        uint32_t dict_before; /* bytes from the dict pointer to the object */
     } attributes;
     struct { /* struct _gc_runtime_state */
         uint32_t collecting, frame, stats;

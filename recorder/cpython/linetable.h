@@ -1,9 +1,8 @@
 /*
  * linetable.h - the line table of a code object (co_linetable, 3.11 to 3.15).
  *
- * The bytes are kept as they are with a mark every few entries, so that a
- * table costs little more than itself and one place is found in the time of a
- * binary search and a few entries.
+ * A table keeps its bytes, with a mark every few entries: so it costs little
+ * more than its bytes, and a search takes a binary search and a few entries.
  */
 #ifndef RECORDER_CPYTHON_LINETABLE_H
 #define RECORDER_CPYTHON_LINETABLE_H
@@ -27,13 +26,13 @@ typedef struct rec_lines {
     uint32_t n_units; /* instructions that the table covers */
 } rec_lines;
 
-/* Takes `bytes` (from malloc), also on failure.  PR_TORN: they are not a line
- * table. */
+/* Take over `bytes` (from malloc), also on failure.  PR_TORN: they are not a
+ * line table. */
 pr_code rec_lines_init(rec_lines *lines, uint8_t *bytes, size_t len,
                        int32_t first_line, pr_err *err);
 void rec_lines_release(rec_lines *lines);
 
-/* Bytes of memory that it takes. */
+/* The bytes of memory of a table. */
 size_t rec_lines_cost(const rec_lines *lines);
 
 /* The place of instruction `unit`; false: the table does not reach it. */

@@ -1,5 +1,5 @@
 /*
- * name_table.h - strings and frames as they were emitted, each once.
+ * name_table.h - the strings and frames that were emitted, each once.
  */
 #ifndef RECORDER_CPYTHON_NAME_TABLE_H
 #define RECORDER_CPYTHON_NAME_TABLE_H

@@ -108,8 +108,8 @@ enum { REC_WORDS(REC_NAME_WORD) REC_N_WORDS };
 #undef REC_NAME_SIZE
 #undef REC_NAME_WORD
 
-/* Where struct _Py_DebugOffsets of one version has each word, in bytes from
- * its start; 0: that version does not publish it. */
+/* The place of each word in struct _Py_DebugOffsets of one version, in bytes
+ * from its start; 0: that version does not publish it. */
 typedef struct rec_published {
     uint16_t size[REC_N_SIZES];
     uint16_t word[REC_N_WORDS];
@@ -130,11 +130,11 @@ typedef struct rec_offsets {
 REC_VERSIONS(REC_DECLARE)
 #undef REC_DECLARE
 
-/* Common to 3.13 and later beside their table: fields whose place follows from
- * that of a published neighbour, and values. */
+/* Set the fields of 3.13 and later that are not in their table: those whose
+ * place follows from that of a published neighbour, and values. */
 void rec_offsets_complete_common(rec_layout *l);
 
-/* Common to 3.11 and 3.12, which publish no table. */
+/* Set the fields that 3.11 and 3.12, which publish no table, share. */
 void rec_offsets_complete_unpublished(rec_layout *l);
 
 #endif

@@ -16,14 +16,14 @@ typedef struct rec_piece {
     uint64_t address;
     size_t at; /* in the batch's bytes */
     uint32_t len;
-    bool there; /* it was read */
+    bool there; /* it arrived */
 } rec_piece;
 
 typedef struct rec_batch {
     rec_memory *memory;
     rec_piece *piece;
     size_t n, cap_piece;
-    size_t n_read; /* pieces before this one have been asked for */
+    size_t n_read; /* earlier pieces have been read or tried */
     uint8_t *bytes;
     size_t used, cap_bytes;
     size_t hint[2]; /* where rec_batch_find() found its last bytes, and those
@@ -45,8 +45,8 @@ void rec_batch_reset(rec_batch *batch);
  * memory. */
 size_t rec_batch_add(rec_batch *batch, uint64_t address, size_t len);
 
-/* Read the pieces that were added and not read so far.  A piece that is not
- * there does not cost the others.  PR_OK, PR_NO_PROCESS or PR_DENIED. */
+/* Read the pieces that were added since the last read.  A piece that cannot be
+ * read does not cost the others.  PR_OK, PR_NO_PROCESS or PR_DENIED. */
 pr_code rec_batch_read(rec_batch *batch, pr_err *err);
 
 /* The bytes of a piece; NULL if it is not there (or REC_NO_PIECE).  Valid

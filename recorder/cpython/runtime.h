@@ -1,7 +1,7 @@
 /*
- * runtime.h - which mapped ELF file holds the live _PyRuntime.
+ * runtime.h - find the mapped ELF file that holds the live _PyRuntime.
  *
- * Every candidate mapping is tested: section .PyRuntime or symbol _PyRuntime,
+ * pyrec tests every candidate mapping: section .PyRuntime or symbol _PyRuntime,
  * the cookie "xdebugpy" (3.13+) and a list of interpreters that is not empty.
  */
 #ifndef RECORDER_CPYTHON_RUNTIME_H

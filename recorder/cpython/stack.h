@@ -1,5 +1,5 @@
 /*
- * stack.h - from the bytes of one read to the frames of one stack.
+ * stack.h - decode the bytes of one read into the frames of one stack.
  *
  * A walk follows the frames from the innermost outwards and trusts nothing:
  * owner, code object, instruction, the distance of neighbours on the data stack
@@ -42,7 +42,7 @@ typedef struct rec_walker {
     bool native, opcodes;
     rec_raw *raw; /* innermost first */
     size_t n_raw, cap_raw;
-    bool anchored;  /* the outer part was taken from the last stack */
+    bool anchored;  /* the outer part is that of the last stack */
     rec_seen *seen; /* scratch: code objects met in one pass over frames */
     uint32_t round; /* of such passes */
     uint64_t *met;  /* scratch: those that are to be verified ... */
@@ -52,8 +52,8 @@ typedef struct rec_walker {
 } rec_walker;
 
 /* Add to a batch the words that identify the code objects of the thread's
- * latest stacks, where they are needed, so that the batch reads them at the same
- * moment as the new stack. */
+ * latest stacks, where they are needed, so that the batch reads them at the
+ * same moment as the new stack. */
 void rec_stack_ask(const rec_walker *walker, rec_code_set *codes,
                    rec_batch *batch);
 
@@ -65,7 +65,8 @@ typedef struct rec_walk {
     uint64_t base;      /* the outermost frame (3.15), or 0 */
     uint64_t must_pass; /* a frame that must be on the way, or 0 */
     uint64_t gc_frame;  /* <GC> runs inside this one, or 0 */
-    uint64_t anchor;    /* from here outwards it is as in `last`, or 0 */
+    uint64_t anchor;    /* the frames from here outwards are those of `last`,
+                         * or 0 */
     const rec_stack *last;
 } rec_walk;
 
@@ -78,7 +79,7 @@ pr_code rec_stack_walk(rec_walker *walker, rec_batch *batch,
 /* Decode the walked frames into *fresh.  Frames that equal those of `last` at
  * their place are taken from there, once the batch has shown that their code
  * objects are the same.  Code objects that the batch lacked are read now and go
- * into *codes, which the next batch reads.  *ret_keep: how many outermost frames
+ * into *codes, which the next batch reads. *ret_keep: how many outermost frames
  * `last` and *fresh share; *ret_omitted: frames that the limit of depth left
  * out. */
 pr_code rec_stack_decode(rec_walker *walker, rec_batch *batch,

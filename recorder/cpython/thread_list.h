@@ -69,7 +69,7 @@ typedef struct rec_thread {
     size_t listed_at; /* 1 + its place in the list being read; 0: none */
     bool vanished;    /* the kernel has no thread with its id: nothing that the
                        * state holds is a sample */
-    bool dead; /* nor after the next list: a state left over, lost once */
+    bool dead; /* still vanished at the next list: a leftover, lost once */
     uint8_t status;
 
     uint32_t shared;  /* outermost frames that `stack` and the sink share */
@@ -122,7 +122,7 @@ pr_code rec_threads_init(rec_threads_table *table, const rec_process *process,
                          pr_err *err);
 void rec_threads_release(rec_threads_table *table);
 
-/* The program in the process is another one: none of it lives any more. */
+/* Forget all threads: the process runs another program now. */
 void rec_threads_forget(rec_threads_table *table);
 
 /* List all interpreters and threads anew.  PR_TORN: they changed meanwhile;
@@ -132,9 +132,9 @@ pr_code rec_threads_list(rec_threads_table *table, pr_err *err);
 /* The same, tried again a few times while they change. */
 pr_code rec_threads_list_patiently(rec_threads_table *table, pr_err *err);
 
-/* Once those that ended outnumber the others, keep of them only what rec_ended
- * holds.  Their counts must have been emitted.  False: out of memory; those not
- * packed yet stay as they are. */
+/* If more threads have ended than live, keep only a rec_ended of each ended
+ * one.  Their counts must have been emitted.  False: out of memory; the others
+ * stay as they are. */
 bool rec_threads_pack(rec_threads_table *table);
 
 /* The live thread of a thread state, or NULL. */
@@ -146,9 +146,11 @@ rec_thread *rec_threads_find(const rec_threads_table *table, uint64_t tstate);
 bool rec_threads_name(rec_threads_table *table, const rec_thread *thread,
                       char **ret, size_t *ret_len);
 
-/* Words of all interpreters that change from tick to tick. */
+/* Add to the batch the words of all interpreters that change from tick to
+ * tick. */
 void rec_interps_add(rec_threads_table *table, rec_batch *batch);
-/* After the read.  False: they differ from the listed ones; list anew. */
+/* Parse them after the read.  False: they differ from the listed ones, and the
+ * caller lists again. */
 bool rec_interps_parse(rec_threads_table *table, const rec_batch *batch);
 
 /* The same for interpreter `i` alone, in a batch of its own. */

@@ -1,10 +1,10 @@
 /*
- * thread_names.h - names of threads as the module threading knows them.
+ * thread_names.h - the names of threads in the module threading.
  *
  * threading._active maps the ident of each started thread, its pthread_self(),
  * to its Thread object, whose _name is a str (Lib/threading.py, 3.11 to 3.15).
- * The dict is read as it is at one moment: an entry that is not as it should be
- * gives no name, and the kernel's name stands in its place.
+ * The dict may change during the read: an entry of another form gives no name,
+ * and the kernel's name takes its place.
  */
 #ifndef RECORDER_CPYTHON_THREAD_NAMES_H
 #define RECORDER_CPYTHON_THREAD_NAMES_H

@@ -1,6 +1,6 @@
 /*
- * cgroup.h - the control groups of a process, and how often one of them took
- * the CPU from it.
+ * cgroup.h - the control groups of a process, and their throttling of its CPU
+ * time.
  *
  * Both versions of cgroups, at their usual mount points below /sys/fs/cgroup
  * (Documentation/admin-guide/cgroup-v2.rst, .../cgroup-v1/cgroups.rst).
@@ -15,9 +15,9 @@
 
 enum { REC_CGROUP_PATH = 4096 };
 
-/* The path of a process's group, as /proc/PID/cgroup (`text`) names it, in the
- * hierarchy of a controller of version 1, or in the one of version 2 if
- * `controller` is NULL.  False: none, it lies outside of our cgroup
+/* The path of a process's group, from /proc/PID/cgroup (`text`), in the
+ * hierarchy of a controller of version 1, or in that of version 2 if
+ * `controller` is NULL.  False: there is none, it is outside of pyrec's cgroup
  * namespace, or the path is too long. */
 bool rec_cgroup_path(const char *text, const char *controller, char *to,
                      size_t size);
@@ -38,8 +38,8 @@ typedef struct rec_throttle {
     rec_bandwidth first;
 } rec_throttle;
 
-/* Find the group that limits the CPU time of the process: its own, or else the
- * nearest above that has a quota, or else its own.  False: none is known, or no
+/* Find the group that limits the CPU time of the process: the nearest with a
+ * quota, from its own upwards, or else its own.  False: none is known, or no
  * memory. */
 bool rec_throttle_open(pid_t pid, rec_throttle *ret);
 void rec_throttle_release(rec_throttle *throttle);
@@ -47,7 +47,7 @@ void rec_throttle_release(rec_throttle *throttle);
 /* The counts since rec_throttle_open().  False: they cannot be read. */
 bool rec_throttle_read(const rec_throttle *throttle, rec_bandwidth *ret);
 
-/* The text of a cpu.stat.  False: it has no counts of throttling. */
+/* Parse the text of a cpu.stat.  False: it has no counts of throttling. */
 bool rec_bandwidth_parse(const char *text, rec_bandwidth *ret);
 
 #endif

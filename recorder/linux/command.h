@@ -28,9 +28,9 @@ pr_code rec_command_start(char *const argv[], rec_command *ret, pr_err *err);
  * another name. */
 bool rec_command_may_be_python(const char *name);
 
-/* Has it ended?  Never waits, and takes only the report of its end: a thread of
- * ours may trace the command, and the reports of its stops are for that thread
- * (ptrace_stop.h). */
+/* Set child->ended and child->status if the command has ended.  Never waits,
+ * and takes only the report of its end: a thread of pyrec may trace the
+ * command, and the reports of its stops are for that thread (ptrace_stop.h). */
 void rec_command_poll(rec_command *child);
 
 /* Pass a signal on, if it still lives. */

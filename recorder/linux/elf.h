@@ -26,9 +26,9 @@ bool rec_elf_section(const rec_elf *elf, const char *name,
 bool rec_elf_symbol(const rec_elf *elf, const char *name,
                     uint64_t *ret_address);
 
-/* What to add to an address of the file, if the byte at `offset` of it is
- * mapped at `start`, as the i-th segment that holds this byte; false: there
- * is no such segment. */
+/* The number to add to an address of the file, if its byte at `offset` is
+ * mapped at `start`, in the i-th segment that holds this byte; false: there is
+ * no such segment. */
 bool rec_elf_bias(const rec_elf *elf, uint64_t start, uint64_t offset, size_t i,
                   uint64_t *ret);
 

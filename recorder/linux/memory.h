@@ -1,5 +1,5 @@
 /*
- * memory.h - the target's memory, read and counted.
+ * memory.h - read the target's memory, and count the reads.
  *
  * Every byte read here is hostile: callers check it.  One rec_memory belongs to
  * one thread; rec_memory_clone() gives a second thread its own counters over
@@ -31,7 +31,7 @@ typedef struct rec_memory {
     uint64_t reads, bytes; /* system calls and bytes that arrived */
 } rec_memory;
 
-/* How many pieces one call may have (IOV_MAX). */
+/* The most pieces of one call (IOV_MAX). */
 #define REC_MAX_PIECES 1024
 
 void rec_memory_init(rec_memory *memory, pid_t pid);
@@ -42,7 +42,7 @@ void rec_memory_release(rec_memory *memory);
 ssize_t rec_memory_readv(rec_memory *memory, const struct iovec *local,
                          const struct iovec *remote, size_t n);
 
-/* All or nothing.  PR_TORN if the address is not there, PR_NO_PROCESS,
+/* Read all of it or fail.  PR_TORN if the address is not mapped, PR_NO_PROCESS,
  * PR_DENIED. */
 pr_code rec_memory_read(rec_memory *memory, uint64_t address, void *to,
                         size_t len, pr_err *err);
@@ -65,7 +65,7 @@ pr_code rec_memory_fail(const rec_memory *memory, int error, uint64_t address,
 #define REC_ADDRESS_BITS 47
 #endif
 
-/* A pointer that can be one: not NULL, 8-aligned, in the user half. */
+/* Can it be a pointer: not NULL, 8-aligned, in the user half? */
 static inline bool
 rec_plausible(uint64_t address)
 {

@@ -1,5 +1,5 @@
 /*
- * process.h - the target as the kernel shows it: identity, threads, files.
+ * process.h - the kernel's facts on the target: identity, threads, files.
  */
 #ifndef RECORDER_LINUX_PROCESS_H
 #define RECORDER_LINUX_PROCESS_H
@@ -19,7 +19,8 @@ typedef struct rec_process {
     bool own_pid_ns; /* the target's thread ids are not ours: NSpid */
 } rec_process;
 
-/* PR_NO_PROCESS, or PR_DENIED with the reason and the remedy. */
+/* Open the process.  PR_NO_PROCESS, or PR_DENIED with the reason and the
+ * remedy. */
 pr_code rec_process_open(pid_t pid, rec_process *ret, pr_err *err);
 void rec_process_release(rec_process *process);
 
@@ -44,7 +45,7 @@ pr_code rec_process_renew(rec_process *process, pr_err *err);
  * process has ended. */
 pid_t rec_process_task(pid_t pid);
 
-/* Where a process stands among others. */
+/* The identity of a process among others. */
 typedef struct rec_process_facts {
     uint64_t inner_pid;    /* in its own pid namespace */
     uint64_t inner_parent; /* of its parent in the same; 0: another namespace */
@@ -62,14 +63,13 @@ uint64_t rec_process_print(pid_t pid);
  * our namespace. */
 void rec_process_facts_read(pid_t pid, rec_process_facts *ret);
 
-/* Set *err to why the memory of pid may not be read and what to do: uid,
- * capability, Yama level, not dumpable, seccomp, already traced.  Returns
- * PR_DENIED, or PR_NO_PROCESS if it has ended. */
+/* Set *err to the reason why pyrec may not read the memory of pid, and the
+ * remedy: uid, capability, Yama level, not dumpable, seccomp, already traced.
+ * Returns PR_DENIED, or PR_NO_PROCESS if it has ended. */
 pr_code rec_process_explain_denied(pid_t pid, int error, pr_err *err);
 
-/* The kernel's id in our namespace of the thread the target knows as
- * `tid`; 0 if there is none.  Costs nothing in the common case of one
- * namespace. */
+/* The kernel's id, in pyrec's namespace, of the thread `tid` of the target; 0
+ * if there is none.  Costs nothing in the common case of one namespace. */
 pid_t rec_process_host_tid(const rec_process *process, uint64_t tid);
 
 /* Thread ids in our namespace; the caller frees. */

@@ -1,5 +1,5 @@
 /*
- * procfs.h - small files of /proc, whole and terminated.
+ * procfs.h - read small files of /proc, NUL-terminated.
  */
 #ifndef RECORDER_LINUX_PROCFS_H
 #define RECORDER_LINUX_PROCFS_H

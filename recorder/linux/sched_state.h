@@ -1,6 +1,6 @@
 /*
- * sched_state.h - the kernel's facts on one thread: whether it ran, whether it
- * is asleep, and its CPU.
+ * sched_state.h - the kernel's facts on one thread: its runs, its sleep, and
+ * its CPU.
  *
  * From /proc/PID/task/TID: schedstat (time on a CPU, time waiting for one,
  * times it was put on one; Linux, kernel/sched/stats.h, struct sched_info),
@@ -59,7 +59,8 @@ bool rec_sched_read(rec_sched *sched, pid_t pid, pid_t tid);
  * R before it runs: it is queued for a CPU.  False: the thread is gone. */
 bool rec_sched_read_letter(rec_sched *sched, pid_t pid, pid_t tid);
 
-/* False: not known.  Changes nothing that a proof rests on. */
+/* Read the kernel's counts.  False: not known.  Changes no fact that a proof
+ * rests on. */
 bool rec_sched_times_read(rec_sched *sched, pid_t pid, pid_t tid,
                           rec_sched_times *ret);
 

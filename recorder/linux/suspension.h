@@ -22,15 +22,15 @@ rec_clock_gap rec_clock_gap_of(uint64_t monotonic, uint64_t boot,
 
 rec_clock_gap rec_clock_gap_read(void);
 
-/* How long the machine was surely suspended between the two, ns; 0 for a time
- * too short to be a suspension. */
+/* The time for which the machine was surely suspended between the two, ns; 0
+ * for a time too short to be a suspension. */
 uint64_t rec_clock_suspended(const rec_clock_gap *then,
                              const rec_clock_gap *now);
 
 /* ---- the target ---- */
 
-/* Why the process stands still ("stopped by a signal"), or NULL if it does
- * not: all its threads are stopped, or its cgroup is frozen. */
+/* The reason why the process stands still ("stopped by a signal"): all its
+ * threads are stopped, or its cgroup is frozen.  NULL: it does not. */
 const char *rec_is_suspended(pid_t pid);
 
 #endif

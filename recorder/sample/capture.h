@@ -17,7 +17,7 @@
  * PR_OK or PR_NOMEM. */
 pr_code rec_captures_prepare(rec_unwinder *unwinder, pr_err *err);
 
-/* Read those on `cpu`, from a thread that is pinned to it. */
+/* Make the reads of `cpu`, from a thread that is pinned to it. */
 void rec_captures_read(rec_unwinder *unwinder, int cpu);
 
 /* Sample each thread that provably stood still while it was read; the others

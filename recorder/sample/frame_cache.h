@@ -1,6 +1,6 @@
 /*
- * frame_cache.h - CPython 3.15's own protocol for caching frames, opt-in: the
- * only thing pyrec ever writes into a target.
+ * frame_cache.h - CPython 3.15's own protocol for caching frames, opt-in: pyrec
+ * writes nothing else into a target.
  *
  * The profiler writes the address of the innermost frame into the thread
  * state.  When the target leaves the frame that stands there, it puts the

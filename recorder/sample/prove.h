@@ -1,7 +1,7 @@
 /*
  * prove.h - one sample of one thread: read, prove, walk, emit.
  *
- * spec/sampling.md says which proof holds when; this is its code.
+ * spec/sampling.md describes the proofs and their conditions.
  */
 #ifndef RECORDER_SAMPLE_PROVE_H
 #define RECORDER_SAMPLE_PROVE_H
@@ -29,7 +29,7 @@ typedef enum rec_sampled {
 bool rec_sample_add(rec_unwinder *unwinder, rec_thread *thread, uint64_t guard,
                     rec_read *ret);
 
-/* A thread that was read between two reads of its own rseq.cpu_id. */
+/* Sample a thread that was read between two reads of its own rseq.cpu_id. */
 pr_code rec_sample_still(rec_unwinder *unwinder, rec_thread *thread,
                          const rec_read *read, rec_sampled *ret, pr_err *err);
 
@@ -46,14 +46,14 @@ pr_code rec_sample(rec_unwinder *unwinder, rec_thread *thread, rec_sampled *ret,
 pr_code rec_sample_captured(rec_unwinder *unwinder, const rec_capture *capture,
                             pr_err *err);
 
-/* The target is stopped. */
+/* Sample a thread of a stopped target. */
 pr_code rec_sample_stopped(rec_unwinder *unwinder, rec_thread *thread,
                            pr_err *err);
 
 /* The CPU on which a thread with an rseq executes or did so last. */
 uint32_t rec_sample_cpu(rec_unwinder *unwinder, rec_thread *thread);
 
-/* The thread did not move since it was seen last. */
+/* Sample a thread that did not move since its last sample. */
 pr_code rec_sample_unchanged(rec_unwinder *unwinder, rec_thread *thread,
                              bool refresh, pr_err *err);
 
@@ -61,7 +61,7 @@ pr_code rec_sample_unchanged(rec_unwinder *unwinder, rec_thread *thread,
 pr_code rec_sample_lose(rec_unwinder *unwinder, rec_thread *thread,
                         pr_count_kind reason, pr_err *err);
 
-/* Fatal for the recording, not for one sample. */
+/* Does the code end the recording, not only one sample? */
 bool rec_is_fatal(pr_code code);
 
 #endif

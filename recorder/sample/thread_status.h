@@ -15,8 +15,9 @@ bool rec_status_holds(const rec_unwinder *unwinder, const rec_thread *thread,
 uint8_t rec_status_of(rec_unwinder *unwinder, rec_thread *thread,
                       size_t tstate_piece);
 
-/* The status of a thread as it is now, its state on a CPU included: where no
- * stack of the thread was read.  0 and PR_CPU_UNKNOWN if it has ended. */
+/* The present status of a thread, its state on a CPU included, for a sample
+ * without a read of its stack.  PR_CPU_UNKNOWN, and PR_MAIN_THREAD of a main
+ * thread, if it has ended. */
 uint8_t rec_status_now(rec_unwinder *unwinder, rec_thread *thread);
 
 /* The status of a thread whose stack did not change, after its letter was read.
