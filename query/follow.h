@@ -6,8 +6,8 @@
 
 #include <pyrec/query.h>
 
-/* Until the user quits.  `title` is over the view.  `query` NULL: the functions
- * that ran most. */
+/* Show the view until the user quits, with `title` above it.  `query` NULL: the
+ * functions that ran most. */
 pr_code q_follow(const char *path, const char *title, const char *query,
                  pr_err *err);
 

@@ -6,8 +6,8 @@
 
 #include "query/render/render.h"
 
-/* The profile, how far to trust it, the first five functions, and three
- * questions worth asking next. */
+/* Write the profile, the proof of its samples, the first five functions, and
+ * three further questions. */
 pr_code q_overview(q_database *database, const q_render_opts *opts, FILE *out,
                    pr_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * cache.h - where the database of a folder is kept.
+ * cache.h - the place of the database of a folder.
  */
 #ifndef QUERY_DATABASE_CACHE_H
 #define QUERY_DATABASE_CACHE_H

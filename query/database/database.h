@@ -1,12 +1,14 @@
 /*
- * database.h - an open profile database, as the rooms of query see it.
+ * database.h - an open profile database.
  *
  * A database file is not trusted: its schema may hold views, triggers and
  * expressions with side effects, its pages may be damaged, its values may be
- * anything.  D1 an open database has the real tables of schema.h.  D2 nothing
- * is ever written to it; own tables live in SQLite's temp database, in
- * memory.  D3 every statement has a bounded number of steps.  D4 SQL of the
- * user's runs under an authorizer that knows reading only.
+ * anything.
+ *  D1 An open database has the tables of schema.h, as tables and not as views.
+ *  D2 pyquery never writes to it; its own tables are in SQLite's temp database,
+ *     in memory.
+ *  D3 Every statement has a bounded number of steps.
+ *  D4 The user's SQL runs under an authorizer that permits only reads.
  */
 #ifndef QUERY_DATABASE_DATABASE_H
 #define QUERY_DATABASE_DATABASE_H
@@ -18,7 +20,7 @@
 struct q_database {
     sqlite3 *sqlite;
     struct q_remote *remote; /* the server that has the tables; NULL: none */
-    uint64_t ticks;          /* of STEPS_PER_TICK, since the question began */
+    uint64_t ticks;          /* of Q_STEPS_PER_TICK, in this question */
     uint64_t max_ticks;
     uint64_t memory;    /* for the profiles that a question opens */
     unsigned n_answers; /* temp tables made, for their names */
@@ -33,14 +35,14 @@ struct q_database {
 /* SQLite's own steps between two checks of the limit. */
 #define Q_STEPS_PER_TICK 100000
 
-/* A new question: its steps count from here. */
+/* Begin a question: its steps count from here. */
 void q_database_begin(q_database *database);
 
-/* The record for a failed call of SQLite; `doing` says what was tried. */
+/* Record a failed call of SQLite; `doing` is the action that failed. */
 pr_code q_database_fail(q_database *database, int rc, const char *doing,
                         pr_err *err);
 
-/* Our own SQL, which names nothing that comes from outside unquoted. */
+/* Prepare or run SQL of pyquery, which quotes all text from outside. */
 pr_code q_database_prepare(q_database *database, const char *sql,
                            sqlite3_stmt **ret, pr_err *err);
 pr_code q_database_exec(q_database *database, const char *sql, pr_err *err);
@@ -48,7 +50,7 @@ pr_code q_database_exec(q_database *database, const char *sql, pr_err *err);
 /* PR_OK at a row, PR_END after the last. */
 pr_code q_database_step(q_database *database, sqlite3_stmt *stmt, pr_err *err);
 
-/* The one integer our own SQL asks for; NULL counts as 0. */
+/* Run SQL of pyquery with one integer as its result; NULL counts as 0. */
 pr_code q_database_integer(q_database *database, const char *sql, int64_t *ret,
                            pr_err *err);
 
@@ -56,7 +58,7 @@ pr_code q_database_integer(q_database *database, const char *sql, int64_t *ret,
 pr_code q_totals_refuse(const q_database *database, const char *what,
                         pr_err *err);
 
-/* SQL of the user's: one statement, reading only. */
+/* Prepare SQL of the user: one statement that only reads. */
 pr_code q_database_prepare_guarded(q_database *database, const char *sql,
                                    sqlite3_stmt **ret, pr_err *err);
 

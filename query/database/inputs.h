@@ -1,5 +1,5 @@
 /*
- * inputs.h - the files that are asked: a folder stands for its profiles.
+ * inputs.h - the files of a question: a folder stands for its profiles.
  */
 #ifndef QUERY_DATABASE_INPUTS_H
 #define QUERY_DATABASE_INPUTS_H

@@ -1,8 +1,8 @@
 /*
  * server.h - a server that has the tables of a database.
  *
- * A database that was opened by an address has a server's name for the files
- * and functions of each question in memory, and no samples.
+ * A database that was opened by an address holds the server's files and
+ * functions of each question in memory, and no samples.
  */
 #ifndef QUERY_DATABASE_SERVER_H
 #define QUERY_DATABASE_SERVER_H
@@ -17,7 +17,7 @@ typedef struct q_remote q_remote; /* opaque */
 /* Is this the address of a server (clickhouse://HOST/DB), not a file? */
 bool q_remote_is_address(const char *path);
 
-/* PR_USAGE if the database is a server's: `what` is not there to be asked. */
+/* PR_USAGE if the database is a server's, which does not have `what`. */
 pr_code q_remote_refuse(const q_database *database, const char *what,
                         pr_err *err);
 

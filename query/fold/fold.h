@@ -1,16 +1,16 @@
 /*
- * fold.h - from samples per node to self and total per function, line, ...
+ * fold.h - fold samples per node into self and total per function, line, ...
  *
  * Node ids are pre-order numbers: the nodes below one are the ids up to its
- * last_id.  One walk in order of id keeps the path of open nodes; what ended
- * at or below a node is known when the walk leaves it.  A node is the
+ * last_id.  One walk in order of id keeps the path of open nodes; when it
+ * leaves a node, it has the samples that ended at or below it.  A node is the
  * outermost of its key on its stack if its id lies beyond the last_id of the
  * key's previous outermost node, so that each sample counts once per key,
  * however often the key is on its stack.  A hidden node is left out of the
- * view: what ended in it counts as self of the frame it stands on.
+ * view: the samples that ended in it count as self of its caller.
  *
- * Ids and numbers come from a file.  Nothing here is indexed by them; a
- * number that cannot be is PR_DAMAGED; sums cannot overflow (F1: the sum of
+ * Ids and numbers come from a file.  No array is indexed by them; an impossible
+ * number is PR_DAMAGED; sums cannot overflow (F1: the sum of
  * all is checked, F2: each sample flows up one path, F3: outermost nodes of
  * one key do not overlap).
  */
@@ -26,14 +26,14 @@
 
 typedef struct q_amount {
     int64_t n;             /* samples */
-    int64_t us;            /* the time they stand for */
+    int64_t us;            /* the time that they stand for */
     int64_t ran_n, ran_us; /* of them: held the GIL or were on a CPU */
 } q_amount;
 
-/* False: a number that cannot be, or the sum of all would not fit. */
+/* False: an impossible number, or a sum that does not fit. */
 bool q_amount_add(q_amount *sum, const q_amount *more);
 
-/* The four columns of a row from `column` on, as they stand. */
+/* Read the four columns of a row from `column` on, unchecked. */
 q_amount q_amount_read(sqlite3_stmt *row, int column);
 
 /* Samples of one part that ended in one node. */
@@ -46,7 +46,7 @@ typedef struct q_entry {
 typedef struct q_samples {
     q_entry *entry;
     size_t len, cap;
-    pr_table table; /* of entries by key, once they come out of order */
+    pr_table table; /* of entries by key, after one came out of order */
     bool hashed;
     q_amount all;
 } q_samples;
@@ -55,10 +55,10 @@ typedef struct q_samples {
 pr_code q_samples_read(q_database *database, sqlite3_stmt *stmt, q_samples *ret,
                        pr_err *err);
 
-/* stmt yields (node, t0, t1, n, us, ran, from, to, split): runs of which the
- * samples in [from, to) count, evenly spaced as they are.  With a width they
- * are divided by buckets of so many microseconds, and `split` becomes the
- * bucket's number.  PR_LIMIT: too many. */
+/* stmt yields (node, t0, t1, n, us, ran, from, to, split): runs of evenly
+ * spaced samples, of which those in [from, to) count.  A width divides them
+ * into buckets of so many microseconds, and `split` becomes the number of the
+ * bucket.  PR_LIMIT: too many buckets. */
 pr_code q_samples_read_runs(q_database *database, sqlite3_stmt *stmt,
                             int64_t width, q_samples *ret, pr_err *err);
 
@@ -81,20 +81,21 @@ typedef struct q_nodes {
 } q_nodes;
 
 /* functions yields (id, a, hidden, match); nodes yields (id, last_id,
- * function_id[, b]) in order of id; b is -1 where it is NULL or not there.
+ * function_id[, b]) in order of id; b is -1 if it is NULL or missing.
  * Nodes without a sample at or below them are left out. */
 pr_code q_nodes_read(q_database *database, sqlite3_stmt *functions,
                      sqlite3_stmt *nodes, const q_samples *samples,
                      q_nodes *ret, pr_err *err);
 void q_nodes_release(q_nodes *nodes);
 
-/* The amounts of a row of an answer.  For a tree: in pre-order of the output. */
+/* The amounts of a row of an answer.  For a tree: in pre-order of the
+ * output. */
 typedef struct q_group {
     int64_t split, a, b; /* its key */
     int64_t last;        /* of its latest outermost node */
     uint32_t parent;     /* tree: group of the caller, or PR_TABLE_NONE */
     uint32_t depth;      /* tree: 0 at a root */
-    bool match;          /* tree: the outermost on its path that matches */
+    bool match;          /* tree: the outermost match on its path */
     bool below_match;    /* tree: a group above it matches */
     q_amount self, total;
 } q_group;
@@ -116,7 +117,7 @@ typedef enum q_fold {
 pr_code q_fold_all(const q_samples *samples, const q_nodes *nodes, q_fold how,
                    q_groups *ret, pr_err *err);
 
-/* The place of the group of a key, made with no samples if it is new.
+/* The place of the group of a key; a new group is made without samples.
  * PR_TABLE_NONE: out of memory. */
 uint32_t q_groups_find(q_groups *groups, int64_t split, int64_t a, int64_t b,
                        uint32_t parent);
@@ -127,13 +128,13 @@ enum { Q_PART = -2 };
 pr_code q_groups_add_parts(q_groups *groups, const q_samples *samples,
                            pr_err *err);
 
-/* Put a tree in the order of its output, brothers by total; groups that have
- * less than `least_n` samples are left out. */
+/* Put a tree in the order of its output, siblings by total, without the groups
+ * that have less than `least_n` samples. */
 pr_code q_groups_order(q_groups *groups, int64_t least_n, pr_err *err);
 
-/* A tree, in order, becomes that of callers: from the function in which
- * samples end (`of`: from the outermost that matches, with all below it) to
- * the roots, at most `depth` levels.  In order as q_groups_order(). */
+/* Turn an ordered tree into that of callers: from the function in which samples
+ * end (`of`: from the outermost that matches, with all samples below it) to the
+ * roots, at most `depth` levels.  In order as q_groups_order(). */
 pr_code q_groups_invert(q_groups *groups, bool of, int64_t depth,
                         int64_t least_n, pr_err *err);
 

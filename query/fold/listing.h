@@ -9,15 +9,15 @@
 #include "query/fold/fold.h"
 
 /* Make and fill TABLE_source(function_id, line, text) for the functions of the
- * condition: their lines as the files of this machine have them.  The file is
- * read only if it is a regular one of moderate size; without it there are the
- * lines that have samples, with text NULL. */
+ * condition, with the lines of the files on this machine.  It reads only
+ * regular files of moderate size; without the file the table gets the lines
+ * that have samples, with text NULL. */
 pr_code q_listing_fill(q_database *database, const char *table,
                        const char *condition, const q_groups *groups,
                        pr_err *err);
 
-/* Call with each stack of the tree that samples ended in (`of`: that leads to
- * an outermost function that matches, with all samples of it). */
+/* Call take() with each stack of the tree in which samples ended (`of`: with
+ * each stack that leads to an outermost match, with all of its samples). */
 pr_code q_listing_stacks(q_database *database, const q_groups *groups, bool of,
                          q_stack_fn take, void *context, pr_err *err);
 

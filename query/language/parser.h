@@ -1,5 +1,5 @@
 /*
- * parser.h - a query text into a question (spec/query.md, "Grammar").
+ * parser.h - parse a query text into a question (spec/query.md, "Grammar").
  */
 #ifndef QUERY_LANGUAGE_PARSER_H
 #define QUERY_LANGUAGE_PARSER_H
@@ -47,7 +47,8 @@ typedef enum q_unit {
     Q_OPCODE
 } q_unit;
 
-/* Parts that are counted apart; their rows come one part after the other. */
+/* The parts of an answer, each with sums of its own; their rows come one part
+ * after the other. */
 typedef enum q_split {
     Q_WHOLE = 0,
     Q_PER_THREAD,
@@ -75,7 +76,7 @@ typedef enum q_format {
     Q_SVG
 } q_format;
 
-/* Which samples are asked about; several: all must hold. */
+/* The states of the samples that count; several: all must hold. */
 enum {
     Q_WHERE_GIL = 1,
     Q_WHERE_CPU = 2,
@@ -126,7 +127,7 @@ typedef struct q_time {
     bool short_form; /* of a time of day: without seconds */
 } q_time;
 
-/* A name as written and where, for messages about it; text NULL: none. */
+/* A name, and its place in the query for messages; text NULL: none. */
 typedef struct q_name {
     char *text;
     size_t at;
@@ -144,9 +145,9 @@ typedef struct q_condition {
 typedef enum q_view_kind {
     Q_FOCUS = 0, /* only stacks that hold it */
     Q_IGNORE,    /* only stacks that do not */
-    Q_HIDE,   /* frames that are not shown: what they did is their caller's */
-    Q_ONLY,   /* only frames of this class are shown */
-    Q_WITHOUT /* frames of this class are not shown */
+    Q_HIDE,      /* frames that are not shown: their self is their caller's */
+    Q_ONLY,      /* only frames of this class are shown */
+    Q_WITHOUT    /* frames of this class are not shown */
 } q_view_kind;
 
 typedef struct q_view {
@@ -162,7 +163,7 @@ typedef struct q_query {
     q_unit unit;
     q_order order;
     int64_t limit; /* rows; -1: all */
-    q_name of;     /* the function or word a verb is about */
+    q_name of;     /* the function or word after the verb */
     unsigned where;
     size_t where_at[Q_WHERE_KINDS];
     q_condition condition[Q_MAX_CONDITIONS];
@@ -174,12 +175,12 @@ typedef struct q_query {
     q_split split;
     size_t split_at;
     q_name label;     /* Q_PER_LABEL: its key */
-    int64_t width_us; /* Q_PER_TIME; 0: as the verb chooses */
+    int64_t width_us; /* Q_PER_TIME; 0: the verb chooses */
     bool has_range;
     q_time from, to;
     size_t to_at;
     int64_t depth; /* levels shown; -1: all */
-    int64_t above; /* least share shown, in millionths; -1: as the verb says */
+    int64_t above; /* least share shown, in millionths; -1: the verb's own */
     q_name *side;  /* diff, check: the files of the base */
     size_t n_sides, cap_sides;
     q_condition now[Q_MAX_NOW]; /* diff, check: profiles of the new side */
@@ -192,7 +193,7 @@ typedef struct q_query {
     bool has_stacks; /* its answer can be collapsed or a flame graph */
 } q_query;
 
-/* PR_USAGE with err->offset at the fault. The caller releases *ret. */
+/* PR_USAGE with err->offset at the fault.  The caller releases *ret. */
 pr_code q_parse(const char *text, q_query *ret, pr_err *err);
 void q_query_release(q_query *query);
 

@@ -6,7 +6,7 @@
 
 #include "query/language/parser.h"
 
-/* Clauses, as bits of what a verb takes. */
+/* The clauses that a verb takes, as bits. */
 enum {
     Q_CLAUSE_BY = 1,
     Q_CLAUSE_PER = 2,
@@ -50,14 +50,14 @@ typedef struct q_verb_info {
                        * the verb takes files; NULL: it takes no name */
     bool needs_name;
     unsigned clauses;
-    const char *help;    /* what it answers with, in one line */
+    const char *help;    /* the answer, described in one line */
     const char *example; /* a query that begins with it */
 } q_verb_info;
 
 /* Verbs whose answers query/compare makes. */
 bool q_is_comparison(q_verb verb);
 
-/* In the order of the help; NULL past the end. */
+/* The i-th verb, in the order of the help; NULL past the end. */
 const q_verb_info *q_verb_get(size_t i);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * live.h - a screen that shows what a recording says now.
+ * live.h - a screen that shows the present state of a recording.
  *
- * The screen knows nothing of files and SQL: it asks for news and for answers
- * as text.
+ * The screen knows neither files nor SQL: it calls a source for news, and for
+ * answers as text.
  */
 #ifndef QUERY_LIVE_LIVE_H
 #define QUERY_LIVE_LIVE_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 typedef struct q_news {
-    bool has_samples; /* there is something to ask */
+    bool has_samples; /* the recording has samples */
     bool ended;       /* the recording is whole: nothing will follow */
     double silent_s;  /* since the file last grew */
 } q_news;
@@ -25,8 +25,8 @@ typedef struct q_live_source {
                       char **ret, pr_err *err);
 } q_live_source;
 
-/* Show it until the user quits.  `query` NULL: the functions that ran most.
- * PR_USAGE without a terminal. */
+/* Show the screen until the user quits. `query` NULL: the functions that ran
+ * most.  PR_USAGE without a terminal. */
 pr_code q_live_run(const q_live_source *source, const char *name,
                    const char *query, pr_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * answers.h - the last statement of a plan: the rows that are shown.
+ * answers.h - the last statement of a plan, which makes the rows of the answer.
  */
 #ifndef QUERY_PLAN_ANSWERS_H
 #define QUERY_PLAN_ANSWERS_H
@@ -7,8 +7,8 @@
 #include "query/database/database.h"
 #include "query/language/parser.h"
 
-/* Over a table of the fold, or a sub-select with its columns but for place,
- * parent, depth and match. */
+/* Statements over a table of the fold, or over a sub-select with its columns
+ * but for place, parent, depth and match. */
 pr_code q_answer_units(q_database *database, const q_query *query,
                        const char *table, char **ret, pr_err *err);
 pr_code q_answer_edges(q_database *database, const q_query *query,
@@ -27,7 +27,7 @@ pr_code q_answer_waits(q_database *database, const q_query *query,
 pr_code q_answer_source(q_database *database, const char *table, char **ret,
                         pr_err *err);
 
-/* Those that need no table. */
+/* The statements that need no table. */
 pr_code q_answer_plain(q_database *database, const q_query *query, char **ret,
                        pr_err *err);
 

@@ -1,5 +1,5 @@
 /*
- * lookup.h - which functions and threads a name in a query means
+ * lookup.h - the functions and threads that a name in a query means
  * (spec/query.md, "Names").
  */
 #ifndef QUERY_PLAN_LOOKUP_H

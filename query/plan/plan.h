@@ -1,11 +1,11 @@
 /*
- * plan.h - a question into SQL.
+ * plan.h - plan a question as SQL.
  *
- * Most questions take four statements and a fold between them: the samples
- * they are about, by node; the functions with their keys; the nodes; and,
- * over the table that the fold fills, the answer.  The texts hold all values
- * and run as they are in any SQLite, which is what "explain" shows.  The
- * commonest questions, of whole profiles, have their sums in the database.
+ * Most questions take four statements and a fold: the samples of the question,
+ * by node; the functions with their keys; the nodes; and, over the table that
+ * the fold fills, the answer.  The texts hold all values, so that any SQLite
+ * can run them; "explain" shows them.  The database has the sums of the
+ * commonest questions, those of whole profiles.
  */
 #ifndef QUERY_PLAN_PLAN_H
 #define QUERY_PLAN_PLAN_H
@@ -15,7 +15,7 @@
 #include "query/language/parser.h"
 
 typedef enum q_shape {
-    Q_SHAPE_PLAIN = 0, /* only `answer` is there */
+    Q_SHAPE_PLAIN = 0, /* `answer` alone */
     Q_SHAPE_READY,     /* `all` and `answer`: the database has the sums */
     Q_SHAPE_STORED,    /* `samples` by part, `tree` or `sums`, `answer` */
     Q_SHAPE_PARTS,     /* `samples` and `answer`: by part, without nodes */
@@ -28,7 +28,7 @@ typedef enum q_after {
     Q_AFTER_ORDER,
     Q_AFTER_INVERT,    /* from where samples ended */
     Q_AFTER_INVERT_OF, /* from the functions that match */
-    Q_AFTER_BEST       /* what the best `limit` groups stand on */
+    Q_AFTER_BEST       /* the stacks of the best `limit` groups */
 } q_after;
 
 typedef struct q_plan {
@@ -60,14 +60,14 @@ typedef struct q_plan {
     " self_us, self_ran_n, self_ran_us, total_n, total_us, total_ran_n,"    \
     " total_ran_us, part_n, part_us"
 
-/* Names are looked up, which is why a plan needs the database. */
+/* Make the plan.  It needs the database to look up names. */
 pr_code q_plan_make(q_database *database, const q_query *query, q_plan *ret,
                     pr_err *err);
 void q_plan_release(q_plan *plan);
 
-/* The tree of the stacks that the question's answer is about: all of its
- * samples', from `tree from NAME` on, or with of_match those that `paths` leads
- * to.  The question has stacks (q_query). */
+/* Plan the tree of the stacks in the question's answer: those of all its
+ * samples; for `tree from NAME` those from NAME on; with of_match those that
+ * `paths` leads to.  The question has stacks (q_query). */
 pr_code q_plan_stacks(q_database *database, const q_query *query, q_plan *ret,
                       pr_err *err);
 

@@ -9,12 +9,12 @@
 #include "query/database/database.h"
 #include "query/language/parser.h"
 
-/* Are all samples of whole profiles asked about, and all frames shown?  Then the
+/* Is the question about all samples and all frames of whole profiles?  Then the
  * stored totals have the answer. */
 bool q_select_is_whole(const q_query *query);
 
-/* The query's conditions on whole profiles as one over `profile`; "1" for
- * none.  Conditions on samples are left to q_select_samples(). */
+/* The query's conditions on whole profiles, as one condition over `profile`;
+ * "1" for none.  Conditions on samples are left to q_select_samples(). */
 pr_code q_select_profiles(q_database *database, const q_query *query,
                           char **ret, pr_err *err);
 
@@ -45,12 +45,12 @@ pr_code q_select_source(q_database *database, const q_query *query, bool runs,
 pr_code q_select_hidden(q_database *database, const q_query *query, char **ret,
                         pr_err *err);
 
-/* Puts the times of a profile on the clock of the first one: an addend over
- * `profile`. */
+/* An addend over `profile` that puts its times on the clock of the first
+ * profile. */
 #define Q_SHIFT "ifnull(wall_us - (SELECT min(wall_us) FROM profile), 0)"
 
-/* The samples that were due and are lost, those in damaged parts of files
- * besides; NULL: not known. */
+/* The number of lost samples, with those in damaged parts of files; NULL: not
+ * known. */
 #define Q_LOST                                                             \
     "(SELECT sum(n) FROM (SELECT lost AS n FROM thread UNION ALL SELECT n" \
     " FROM loss WHERE reason = 'lost_file'))"
@@ -58,7 +58,7 @@ pr_code q_select_hidden(q_database *database, const q_query *query, char **ret,
 /* The end of the longest recording, in microseconds since its start. */
 pr_code q_select_end(q_database *database, int64_t *ret, pr_err *err);
 
-/* A text of sqlite3_str as a string, or why not. */
+/* The text of a sqlite3_str as a string, or the code of its failure. */
 pr_code q_finish_text(sqlite3_str *text, char **ret, pr_err *err);
 
 #endif

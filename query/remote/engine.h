@@ -1,8 +1,8 @@
 /*
- * engine.h - a server that holds the tables of many profiles: what pyquery
- * asks of it.
+ * engine.h - the questions of pyquery to a server that holds the tables of many
+ * profiles.
  *
- * The server adds up; the program does the rest, so that an answer is that of a
+ * The server adds up; pyquery does the rest, so that an answer is that of a
  * local database: it finds the functions that a name means, computes shares,
  * orders and shows.  A question takes at most eight statements: the engine
  * writes each in its own SQL, and the columns of their rows are the same for
@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which samples are to be added up, and into which parts. */
+/* The samples to add up, and the parts of the answer. */
 typedef struct q_remote_question {
     /* Only these of its parts count:
      * verb       Q_TOP, Q_CALLERS or Q_CALLEES
@@ -57,8 +57,8 @@ typedef struct q_engine {
     const char *scheme;       /* "clickhouse": addresses are SCHEME://... */
     const char *other_scheme; /* "clickhouses", which has TLS; NULL: none */
 
-    /* Opens a connection to the address.  Its library is loaded here and not
-     * before.  *interrupted, which a signal handler sets, ends a statement with
+    /* Opens a connection to the address, and loads the library for it.
+     * *interrupted, which a signal handler sets, ends a statement with
      * PR_LIMIT.  PR_USAGE: not an address, or one that holds a password. */
     pr_code (*open)(const char *address, const volatile bool *interrupted,
                     void **ret, pr_err *err);

@@ -1,13 +1,13 @@
 /*
- * question.h - which questions a server answers.
+ * question.h - the questions that a server answers.
  */
 #ifndef QUERY_REMOTE_QUESTION_H
 #define QUERY_REMOTE_QUESTION_H
 
 #include "query/remote/engine.h"
 
-/* PR_USAGE: not this one; the mark is at the clause, the hint names what to do.
- * The question has no functions. */
+/* PR_USAGE: not this question; the mark is at the clause, the hint has a
+ * remedy.  The question has no functions. */
 pr_code q_remote_question_make(const q_query *query, q_remote_question *ret,
                                pr_err *err);
 

@@ -9,13 +9,13 @@
 
 #include <base/text_rows.h>
 
-/* No table that a question fills has a row after it. */
+/* Empty all tables that a question fills. */
 pr_code q_remote_row_clear(q_database *database, pr_err *err);
 
 /* PR_DAMAGED: a row of the server has impossible values. */
 pr_code q_remote_row_fail(pr_err *err);
 
-/* A value, or NULL, as the parameter `place` of the statement. */
+/* Bind a value, or NULL, to the parameter `place` of the statement. */
 void q_remote_row_bind_text(sqlite3_stmt *insert, int place,
                             const pr_field *field);
 /* false: it is not a number. */

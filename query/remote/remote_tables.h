@@ -12,7 +12,7 @@
 #include "query/database/database.h"
 #include "query/remote/engine.h"
 
-/* In place of the rows that are there.  Profiles are numbered from 1 in the
+/* Read the rows, in place of earlier ones.  Profiles are numbered from 1 in the
  * order of their wall clocks.  PR_NAME: the server has no profile. */
 pr_code q_remote_tables_read(q_database *database, const q_engine *engine,
                              void *connection, pr_err *err);

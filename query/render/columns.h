@@ -1,6 +1,6 @@
 /*
- * columns.h - which columns of an answer a person sees, in which order, and
- * how; a program gets all of them (spec/query.md, "Answers").
+ * columns.h - the columns of an answer that a person sees, with their order and
+ * form; a program gets all columns (spec/query.md, "Answers").
  */
 #ifndef QUERY_RENDER_COLUMNS_H
 #define QUERY_RENDER_COLUMNS_H
