@@ -14,7 +14,7 @@ typedef struct q_command {
     const char *const *path;
     size_t n_paths;    /* 0: the query asks for help alone */
     char *query;       /* NULL: none was given */
-    bool all;          /* summary with what the recorder noted */
+    bool all;          /* summary with all metadata */
     bool follow;       /* a live view of a recording that is being made */
     const char *title; /* of the view; NULL: the file */
     bool talk;         /* questions typed one after the other */
@@ -25,7 +25,7 @@ typedef struct q_command {
     bool is_series;  /* the query is the history of one function */
     bool is_summary;
     bool has_check_option;
-    bool is_check; /* the query is one; what follows goes with it */
+    bool is_check; /* the query is a check; the next fields belong to it */
     q_check_opts check;
     const char **fail, **max;               /* the lists of `check` */
     const char *summary, *json, *benchmark; /* files; NULL: none */
@@ -35,8 +35,8 @@ typedef struct q_command {
 /* PR_OK to go on; PR_END when all is done (--help, --version); PR_USAGE. */
 pr_code q_command_parse(int argc, char **argv, q_command *ret, pr_err *err);
 
-/* What the command needs to know of its query: its verb, and "as csv", which
- * replaces the option.  False: the query is wrong. */
+/* Read the parts of the query that the command needs: its verb, and "as csv",
+ * which replaces the option.  False: the query is wrong. */
 bool q_command_read_query(q_command *command);
 
 void q_command_release(q_command *command);

@@ -1,8 +1,8 @@
 /*
- * sampler.h - when to sample, on which CPU, and the outcome of each tick.
+ * sampler.h - the times of samples, their CPUs, and the outcome of each tick.
  *
- * One thread a CPU, pinned, made when first needed, asleep until it is handed
- * the baton: exactly one of them works at a time and owns the unwinder.
+ * The sampler has one pinned thread for each CPU that it needs.  A thread
+ * sleeps until another one hands it the unwinder: exactly one works at a time.
  */
 #ifndef RECORDER_SAMPLER_H
 #define RECORDER_SAMPLER_H
@@ -24,8 +24,8 @@ uint64_t rec_schedule_due(const rec_schedule *schedule, uint64_t tick);
 /* The last tick whose grid is not later than now_ns. */
 uint64_t rec_schedule_present(const rec_schedule *schedule, uint64_t now_ns);
 
-/* The first tick after `tick` that is not yet overdue at now_ns: no burst makes
- * up for a stall.  Those in between are missed. */
+/* The first tick after `tick` that is not overdue at now_ns: no burst makes up
+ * for a stall.  The ticks in between are missed. */
 uint64_t rec_schedule_next(const rec_schedule *schedule, uint64_t tick,
                            uint64_t now_ns);
 
@@ -61,7 +61,7 @@ pr_code rec_sampler_start(rec_unwinder *unwinder, pr_sink *queue,
 /* A descriptor that becomes readable when the sampler has ended by itself. */
 int rec_sampler_fd(const rec_sampler *sampler);
 
-/* Ask it to end. */
+/* Ask the sampler to end. */
 void rec_sampler_stop(rec_sampler *sampler);
 
 /* Has it ended?  Waits for that at most this long. */
@@ -73,7 +73,7 @@ bool rec_sampler_has_ticked(const rec_sampler *sampler);
 /* Does one of its threads run, or wait for a processor? */
 bool rec_sampler_is_runnable(const rec_sampler *sampler);
 
-/* Another distance of ticks, from the next tick on; the file keeps it. */
+/* Set another distance of ticks, from the next tick on; the file keeps it. */
 void rec_sampler_set_period(rec_sampler *sampler, uint64_t period_ns);
 
 /* CPU time that its threads used so far. */

@@ -1,6 +1,6 @@
 /*
- * summary.h - the text about a finished recording: its contents, how far to
- * trust it and why, and the next command to type.
+ * summary.h - the text about a finished recording: its contents, its flaws, and
+ * the next command to type.
  */
 #ifndef RECORDER_SUMMARY_H
 #define RECORDER_SUMMARY_H

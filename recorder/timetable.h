@@ -1,6 +1,6 @@
 /*
- * timetable.h - when each process is recorded: once in every window of time, at
- * a moment of its own.
+ * timetable.h - the times at which each process is recorded: once in every
+ * window of time, at a moment of its own.
  *
  * Time is divided into windows of equal length.  A process is recorded in each
  * window once, at an offset that is a hash of the seed, the process and the
@@ -9,8 +9,8 @@
  * file that says so.
  *
  * Pure arithmetic: every call takes the time, so that days can be simulated.
- * Times are nanoseconds of CLOCK_REALTIME, which may be set forward or back: the
- * recordings go on in the window that then is.
+ * Times are nanoseconds of CLOCK_REALTIME, which may be set forward or back:
+ * the recordings go on in the window that then is.
  */
 #ifndef RECORDER_TIMETABLE_H
 #define RECORDER_TIMETABLE_H
@@ -24,7 +24,7 @@
 /* A pid alone repeats; with the start it does not. */
 typedef struct rec_candidate {
     pid_t pid;
-    uint64_t start; /* of the process, as /proc/PID/stat has it */
+    uint64_t start; /* of the process, from /proc/PID/stat */
 } rec_candidate;
 
 typedef enum rec_slot_state {
@@ -64,12 +64,12 @@ void rec_timetable_release(rec_timetable *timetable);
 bool rec_timetable_wants_processes(const rec_timetable *timetable,
                                    uint64_t now_ns);
 
-/* The processes of the present window. */
+/* Set the processes of the present window. */
 pr_code rec_timetable_begin_window(rec_timetable *timetable,
                                    const rec_candidate *process, size_t n,
                                    uint64_t now_ns, pr_err *err);
 
-/* The next recording that is to begin now; it counts as running then. */
+/* Take the next recording that should begin now; it then counts as running. */
 bool rec_timetable_take(rec_timetable *timetable, uint64_t now_ns,
                         rec_candidate *ret);
 void rec_timetable_ended(rec_timetable *timetable, pid_t pid);

@@ -35,7 +35,7 @@ typedef struct rec_tree {
     uint64_t start_ns;    /* when the first one began, or else pyrec */
     uint64_t period_ns;   /* the present distance of ticks */
     uint64_t patience_ns; /* until then the root may become a Python */
-    bool stopping;        /* nothing is started any more */
+    bool stopping;        /* no recording starts any more */
     rec_member *member;
     size_t n, cap;
     pid_t *recorded; /* descendants that have a file, in order */
@@ -55,7 +55,7 @@ void rec_tree_release(rec_tree *tree);
 
 pr_code rec_tree_add_root(rec_tree *tree, pid_t pid, pr_err *err);
 
-/* A descendant was born or executed a program. */
+/* Take the event that a descendant was born or executed a program. */
 pr_code rec_tree_take(rec_tree *tree, const rec_descendant_event *event,
                       pr_err *err);
 
@@ -64,7 +64,7 @@ pr_code rec_tree_take(rec_tree *tree, const rec_descendant_event *event,
  * another program may become a Python, but nothing waits for that alone. */
 size_t rec_tree_start(rec_tree *tree, bool *ret_waiting);
 
-/* When the duration is over, CLOCK_MONOTONIC; UINT64_MAX: not known.  Until a
+/* The end of the duration, CLOCK_MONOTONIC; UINT64_MAX: not known.  Until a
  * process is recorded, the duration limits the wait for one, except with
  * --wait. */
 uint64_t rec_tree_end_ns(const rec_tree *tree);
@@ -72,7 +72,7 @@ uint64_t rec_tree_end_ns(const rec_tree *tree);
 /* Milliseconds until rec_tree_start() has something to do; -1: none. */
 int rec_tree_timeout(const rec_tree *tree);
 
-/* The process that was asked for has ended. */
+/* Note that the root has ended. */
 void rec_tree_root_ended(rec_tree *tree);
 
 /* Descriptors to be polled, one a member: [tree->n]. */
@@ -86,7 +86,7 @@ void rec_tree_finish(rec_tree *tree, const struct pollfd *fds,
 /* Ask all to end; start no more. */
 void rec_tree_stop(rec_tree *tree);
 
-/* Another distance of ticks, of all. */
+/* Set another distance of ticks for all recordings. */
 void rec_tree_set_period(rec_tree *tree, uint64_t period_ns);
 
 /* CPU time that the samplers of all running recordings used so far. */
@@ -95,7 +95,7 @@ uint64_t rec_tree_cpu_ns(const rec_tree *tree);
 /* Print a failure and remember the first one. */
 void rec_tree_fail(rec_tree *tree, pr_code code, const pr_err *err);
 
-/* When all is over: no process was recorded.  Say why. */
+/* Print, at the end, the reason why no process was recorded. */
 void rec_tree_explain_nothing(rec_tree *tree);
 
 #endif

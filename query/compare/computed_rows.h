@@ -1,5 +1,5 @@
 /*
- * computed_rows.h - an answer whose rows a program has computed.
+ * computed_rows.h - an answer whose rows pyquery has computed.
  */
 #ifndef QUERY_COMPARE_COMPUTED_ROWS_H
 #define QUERY_COMPARE_COMPUTED_ROWS_H
@@ -15,11 +15,12 @@ typedef struct q_rows {
     bool begun; /* a transaction of its own */
 } q_rows;
 
-/* columns: "place, verdict, function": names that SQL takes as they are. */
+/* Begin the rows.  columns: "place, verdict, function", names that need no
+ * quotes in SQL. */
 pr_code q_rows_begin(q_database *database, const char *columns, q_rows *ret,
                      pr_err *err);
 
-/* The next value of a row. */
+/* Put the next value of a row. */
 void q_rows_text(q_rows *rows, const char *at, size_t len); /* NULL: none */
 void q_rows_integer(q_rows *rows, int64_t value);
 void q_rows_real(q_rows *rows, double value); /* NAN: none; infinite: none */

@@ -1,5 +1,5 @@
 /*
- * contrast.h - two sides, read and compared: what diff and check speak about.
+ * contrast.h - read and compare two sides, for diff and check.
  */
 #ifndef QUERY_COMPARE_CONTRAST_H
 #define QUERY_COMPARE_CONTRAST_H
@@ -14,7 +14,7 @@ typedef struct q_contrast {
     conv_change *change[Q_MEASURES]; /* [function]; NULL: not compared */
     conv_comparison head[Q_MEASURES];
     conv_scale asked; /* the scale of the query, which head[] may lack */
-    pr_buffer notes;  /* lines; what a reader should know about the sides */
+    pr_buffer notes;  /* lines about the sides, for the reader */
 } q_contrast;
 
 /* Open the base that the query names, read both sides, and close it. */
@@ -34,8 +34,8 @@ unsigned q_contrast_of_order(const q_query *query);
 void q_contrast_obstacles(const q_contrast *contrast, unsigned measure,
                           bool any_machine, pr_buffer *to);
 
-/* Append the runs of the sides, how they were recorded, and the comparison as
- * a whole. */
+/* Append the runs of the sides, the facts about their recordings, and the
+ * comparison as a whole. */
 void q_contrast_describe(const q_contrast *contrast, unsigned measure,
                          pr_buffer *to);
 

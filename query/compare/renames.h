@@ -6,8 +6,8 @@
 
 #include "query/compare/contrast.h"
 
-/* For each function the one of the other side that it may be, or SIZE_MAX:
- * ret[functions] is the caller's.  By the comparison of that measure. */
+/* Find, by the comparison of that measure, the function of the other side that
+ * each function may be, or SIZE_MAX.  ret[functions] is the caller's. */
 pr_code q_renames_find(const q_contrast *contrast, unsigned measure,
                        size_t *ret, pr_err *err);
 

@@ -27,7 +27,7 @@ typedef struct q_roots {
 pr_code q_roots_find(const pr_strings *base, const pr_strings *now,
                      q_roots *ret, pr_err *err);
 
-/* The root that the path of a base's file is under, or NULL. */
+/* The root above the path of a file of the base, or NULL. */
 const q_root *q_roots_of(const q_roots *roots, const char *path, size_t len);
 void q_roots_release(q_roots *roots);
 

@@ -22,7 +22,7 @@ typedef struct q_run_facts {
     double missed_percent, error_percent; /* < 0: unknown */
     bool knows_ran;
     char *label; /* the value of the query's `per label KEY` */
-    double work; /* 0: the label is not there or not a number above 0 */
+    double work; /* 0: no such label, or not a number above 0 */
 } q_run_facts;
 
 enum { Q_SELF = 0, Q_TOTAL, Q_RAN, Q_MEASURES }; /* Q_RAN: of self */
@@ -40,9 +40,9 @@ typedef struct q_sides {
     q_roots roots; /* folders of the base that stand elsewhere now */
 } q_sides;
 
-/* Reads what the query selects.  `base` may be `now`: then the conditions on
- * labels and hosts choose the base, and those of `to`, or all others, are the
- * new side.  PR_NAME if a side is empty. */
+/* Read the profiles that the query selects. `base` may be `now`: then the
+ * conditions on labels and hosts choose the base, and those of `to`, or all
+ * others, are the new side.  PR_NAME if a side is empty. */
 pr_code q_sides_read(q_database *base, q_database *now, const q_query *query,
                      q_sides *ret, pr_err *err);
 /* All profiles that the query selects, as a base without a new side. */
@@ -50,7 +50,7 @@ pr_code q_sides_read_all(q_database *database, const q_query *query,
                          q_sides *ret, pr_err *err);
 void q_sides_release(q_sides *sides);
 
-/* As conv_compare() takes them; arrays stay those of `sides`. */
+/* The sides for conv_compare(), with the arrays of `sides`. */
 conv_sides q_sides_measure(const q_sides *sides, unsigned measure);
 
 pr_bytes q_sides_path(const q_sides *sides, size_t function);

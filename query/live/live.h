@@ -25,7 +25,7 @@ typedef struct q_live_source {
                       char **ret, pr_err *err);
 } q_live_source;
 
-/* Show the screen until the user quits. `query` NULL: the functions that ran
+/* Show the screen until the user quits.  `query` NULL: the functions that ran
  * most.  PR_USAGE without a terminal. */
 pr_code q_live_run(const q_live_source *source, const char *name,
                    const char *query, pr_err *err);

@@ -30,8 +30,8 @@ typedef struct q_column {
     int rank;            /* a table that does not fit loses the highest ranks */
 } q_column;
 
-/* The columns of a table for people, at most `cap`; returns how many.  A
- * result of SQL is shown as it is. */
+/* Choose the columns of a table for people, at most `cap`; returns their
+ * number.  A result of SQL keeps all its columns. */
 size_t q_columns_choose(const q_result *result, q_column *ret, size_t cap);
 
 /* The result's column of that name, or the number of columns. */

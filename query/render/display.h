@@ -13,7 +13,7 @@ typedef struct q_text {
     size_t width; /* cells of a terminal */
 } q_text;
 
-/* Append bytes as they are; they take one cell each. */
+/* Append bytes unchanged; each takes one cell. */
 bool q_text_append(q_text *text, const char *bytes, size_t len);
 
 /* Append a name as a terminal may get it (base/terminal.h). */
@@ -22,8 +22,8 @@ bool q_text_append_name(q_text *text, const char *name, size_t len);
 /* The same, with all that Markdown would take as markup escaped. */
 bool q_text_append_markdown(q_text *text, const char *name, size_t len);
 
-/* Append the end of a text that is shown already, at most `width` cells with
- * "…" in front of it. */
+/* Append the end of a text that may be shown, at most `width` cells with "…"
+ * before it. */
 bool q_text_append_end(q_text *text, const char *shown, size_t len,
                        size_t width);
 

@@ -1,5 +1,5 @@
 /*
- * flame_layout.h - stacks in pre-order become boxes side by side.
+ * flame_layout.h - lay out stacks in pre-order as boxes side by side.
  */
 #ifndef QUERY_RENDER_FLAME_LAYOUT_H
 #define QUERY_RENDER_FLAME_LAYOUT_H

@@ -1,5 +1,5 @@
 /*
- * paths.h - paths, as short as they remain different.
+ * paths.h - shorten paths as far as they remain different.
  */
 #ifndef QUERY_RENDER_PATHS_H
 #define QUERY_RENDER_PATHS_H
@@ -17,8 +17,8 @@ typedef struct q_paths {
 
 bool q_paths_add(q_paths *paths, const char *path, size_t len);
 
-/* After the last one was added: the least number of folders by which each
- * path differs from all others. */
+/* Shorten each path to the fewest folders that make it differ from all others,
+ * after the last q_paths_add(). */
 void q_paths_shorten(q_paths *paths);
 const char *q_paths_short(const q_paths *paths, const char *path);
 void q_paths_release(q_paths *paths);

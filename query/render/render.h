@@ -19,12 +19,12 @@ typedef struct q_render_opts {
     bool colour;  /* and bars */
 } q_render_opts;
 
-/* Write all rows of the result; Q_SVG: of one series (chart.h).  PR_OK, or the first failure of the result
- * or of `out`. */
+/* Write all rows of the result; Q_SVG: of one series (chart.h).  PR_OK, or the
+ * first failure of the result or of `out`. */
 pr_code q_render(q_result *result, const q_render_opts *opts, FILE *out,
                  pr_err *err);
 
-/* The samples that a query is about, collapsed or as a flame graph. */
+/* Write the samples of a query, collapsed or as a flame graph. */
 pr_code q_render_stacks(q_database *database, const char *query,
                         q_format format, FILE *out, pr_err *err);
 

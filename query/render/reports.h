@@ -7,7 +7,7 @@
 #include <pyrec/query.h>
 #include <stdio.h>
 
-/* The outcome of a check: its answer, or why there is none. */
+/* The outcome of a check: its answer, or the reason why it has none. */
 typedef struct q_outcome {
     pr_code code;          /* PR_OK, PR_REGRESSION or another failure */
     const char *why;       /* of a failure */

@@ -7,19 +7,20 @@
 
 #include <stddef.h>
 
-/* Gets each candidate for the word at the end of a line. */
+/* A call with each candidate for the word at the end of a line. */
 typedef void (*q_talk_candidate)(void *list, const char *word);
 
 typedef struct q_talk_source {
     void *context;
-    /* Ask and show the answer, or why there is none. */
+    /* Run the query, and show its answer or its error. */
     void (*ask)(void *context, const char *query);
-    /* Add the completions of `word`, which stands after `before` in the line. */
+    /* Add the completions of `word`, which stands after `before` in the
+     * line. */
     void (*complete)(void *context, const char *before, const char *word,
                      q_talk_candidate add, void *list);
 } q_talk_source;
 
-/* Until the end of input, "quit" or "exit". */
+/* Read and run queries until the end of input, "quit" or "exit". */
 void q_talk_run(const q_talk_source *source);
 
 #endif

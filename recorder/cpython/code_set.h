@@ -25,12 +25,13 @@ typedef struct rec_code_set {
 
 void rec_code_set_release(rec_code_set *set);
 
-/* A set without memory for one more stays as it is: the extent is then read
- * when it is missed. */
+/* Add an extent.  Without memory the set stays as it is: the extent is then
+ * read when a batch lacks it. */
 void rec_code_set_add(rec_code_set *set, uint64_t address, uint32_t len);
 
 /* The batch that asked for the set lacks this extent.  If the set has it, a
- * neighbour in the same piece lies in memory that is gone: the set is emptied. */
+ * neighbour in the same piece lies in memory that is gone: the set is
+ * emptied. */
 void rec_code_set_miss(rec_code_set *set, uint64_t address);
 
 /* Add the extents to a batch.  Now and then the set empties itself afterwards,

@@ -1,6 +1,6 @@
 /*
- * counts.h - counters of samples and losses (pr_count_kind), in little room:
- * a process may have seen a hundred thousand threads.
+ * counts.h - counters of samples and losses (pr_count_kind), in little memory:
+ * a process may have had a hundred thousand threads.
  */
 #ifndef RECORDER_CPYTHON_COUNTS_H
 #define RECORDER_CPYTHON_COUNTS_H
@@ -26,7 +26,7 @@ static const uint8_t rec_count_kinds[REC_COUNTS] = {
     PR_COUNT_CHILDREN,        PR_COUNT_CHILDREN_GONE, PR_COUNT_SKIPPED_MODE,
     PR_COUNT_SKIPPED_THREADS, PR_COUNT_SKIPPED_ASYNC, PR_COUNT_SKIPPED_FRAMES};
 
-/* Where a kind is kept. */
+/* The place of a kind. */
 static inline unsigned
 rec_count_place(pr_count_kind kind)
 {
@@ -43,7 +43,7 @@ rec_count_add(rec_counts *counts, pr_count_kind kind, uint64_t n)
     counts->changed = true;
 }
 
-/* A sample without `frames` of its frames, which the limit of depth left out. */
+/* Count a sample from which the limit of depth left out `frames` frames. */
 static inline void
 rec_count_omitted(rec_counts *counts, uint64_t frames)
 {

@@ -117,8 +117,9 @@ pr_code rec_tick_prepare(rec_unwinder *unwinder, pr_err *err);
 /* Begin a tick; times as rec_unwinder_tick(). */
 void rec_tick_begin(rec_unwinder *unwinder, uint64_t time_us);
 
-/* One pass, from a thread that is pinned to `cpu`, or REC_NO_CPU.  `last` says
- * that no other will follow.  rec_tick_next() says where the tick continues. */
+/* One pass, from a thread that is pinned to `cpu`, or REC_NO_CPU.  `last`: no
+ * other pass follows. rec_tick_next() has the CPUs on which the tick
+ * continues. */
 pr_code rec_tick_pass(rec_unwinder *unwinder, int cpu, bool last, pr_err *err);
 
 /* The CPUs of threads that are to be read from there, most useful first; valid
@@ -144,8 +145,8 @@ void rec_tick_count(rec_unwinder *unwinder, pr_count_kind kind, uint64_t n);
 /* Sum of a counter over the process and all threads. */
 uint64_t rec_tick_total(const rec_unwinder *unwinder, pr_count_kind kind);
 
-/* For how long the target was stopped beyond the CPU time that the sampler used
- * meanwhile. */
+/* The time for which the target was stopped, less the CPU time that the sampler
+ * used meanwhile. */
 uint64_t rec_tick_held_ns(const rec_unwinder *unwinder);
 
 /* Is the place of a thread's rseq known?  Without, proofs take longer. */
