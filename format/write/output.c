@@ -108,7 +108,7 @@ pf_output_open(pf_output *out, const char *path, bool force, bool sync,
         free(copy);
         return rc;
     }
-    *out = (pf_output){fd, sync, 0, copy};
+    *out = (pf_output){.fd = fd, .sync = sync, .path = copy};
     return PR_OK;
 }
 
@@ -116,14 +116,15 @@ static pr_code
 write_failed(pf_output *out, int sys, pr_err *err)
 {
     pf_output_cut(out, out->size);
-    if (out->size > PF_HEADER_SIZE)
+    if (out->kept && out->size > PF_HEADER_SIZE)
         PR_FAIL_SYS(err, PR_IO, sys,
                     "cannot write '%s' after its first %" PRIu64
                     " bytes, which are whole",
                     out->path, out->size);
     else /* the writer removes it */
         PR_FAIL_SYS(err, PR_IO, sys,
-                    "cannot write '%s'; it holds no sample, and is removed",
+                    "cannot write '%s'; it holds no sample that can be read, "
+                    "and is removed",
                     out->path);
     pr_hint_room(sys, err);
     return PR_IO;

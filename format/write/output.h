@@ -14,6 +14,7 @@
 typedef struct pf_output {
     int fd;        /* -1: closed */
     bool sync;     /* a call returns after its bytes have reached the disk */
+    bool kept;     /* its good bytes stay in the file when a write fails */
     uint64_t size; /* good bytes */
     char *path;    /* as the caller gave it */
 } pf_output;

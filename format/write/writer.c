@@ -404,7 +404,7 @@ static void
 writer_abort(pr_sink *sink)
 {
     pf_writer *w = of(sink);
-    pf_output_abandon(&w->out, w->plain || w->index.n == 0);
+    pf_output_abandon(&w->out, !w->out.kept || w->index.n == 0);
     release(w);
 }
 
@@ -491,6 +491,7 @@ pf_writer_open(const char *path, const pf_writer_opts *given, pr_sink **ret,
         release(w);
         return rc;
     }
+    w->out.kept = !w->plain;
     *ret = &w->sink;
     return PR_OK;
 }

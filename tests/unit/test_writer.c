@@ -1256,16 +1256,15 @@ limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
+/* Counts recordings that failed and the files that they left. */
 static void
-a_full_disk_leaves_all_checkpointed_samples(void **state)
+fill_disks(const pf_writer_opts *opts, int *ret_failed, int *ret_kept)
 {
-    (void)state;
     signal(SIGXFSZ, SIG_IGN);
-    pf_writer_opts opts = small_segments();
     int failed = 0, kept = 0;
     for (rlim_t room = 10; room < 40000; room = room * 5 / 4) {
         model m = model_of(10);
-        m.sink = open_writer(path, &opts);
+        m.sink = open_writer(path, opts);
         pr_err err = PR_ERR_INIT;
         limit_files(room);
         pr_code rc = emit_model(&m, 300, &err);
@@ -1296,7 +1295,29 @@ a_full_disk_leaves_all_checkpointed_samples(void **state)
         unlink(path);
     }
     print_message("%d recordings failed, %d files were left\n", failed, kept);
+    *ret_failed = failed;
+    *ret_kept = kept;
+}
+
+static void
+a_full_disk_leaves_all_checkpointed_samples(void **state)
+{
+    (void)state;
+    pf_writer_opts opts = small_segments();
+    int failed, kept;
+    fill_disks(&opts, &failed, &kept);
     assert_true(failed > 10 && kept > 3);
+}
+
+static void
+a_full_disk_leaves_no_plain_file(void **state)
+{
+    (void)state;
+    pf_writer_opts opts = small_segments();
+    opts.compression = PF_COMPRESSION_NONE;
+    int failed, kept;
+    fill_disks(&opts, &failed, &kept);
+    assert_true(failed > 10 && kept == 0);
 }
 
 /* ---- where it may write ---- */
@@ -1558,6 +1579,7 @@ main(void)
         TEST(a_write_may_take_less_than_all_and_be_interrupted),
         TEST(syncing_changes_nothing_in_the_file),
         TEST(a_full_disk_leaves_all_checkpointed_samples),
+        TEST(a_full_disk_leaves_no_plain_file),
         TEST(an_existing_file_is_kept_unless_forced),
         TEST(nothing_is_written_or_removed_through_a_link),
         TEST(a_profile_is_for_its_owner),
