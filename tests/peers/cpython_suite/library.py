@@ -4,6 +4,7 @@ profile.h, sink.h, reader.h and writer.h that the shims of files use."""
 import ctypes as C
 import glob
 import os
+import re
 
 U8, U32, U64, I32, SIZE = C.c_uint8, C.c_uint32, C.c_uint64, C.c_int32, \
     C.c_size_t
@@ -48,9 +49,13 @@ PARAMETERS = {
     "process": [ADDRESS], "thread": [C.POINTER(Thread)],
     "rename": [U32, ADDRESS, SIZE], "leave": [U32], "rate": [ADDRESS],
     "delta": [C.POINTER(Delta)], "count": [ADDRESS], "gc": [ADDRESS],
-    "task": [ADDRESS], "mark": [ADDRESS], "stats": [C.POINTER(Stats)],
-    "finish": [],
+    "task": [ADDRESS], "mark": [ADDRESS], "total": [ADDRESS],
+    "stats": [C.POINTER(Stats)], "finish": [],
 }
+with open(os.path.join(os.environ["SRC"], "include/pyrec/sink.h"),
+          encoding="utf-8") as header:
+    declared = re.findall(r"X\((\w+), \(", header.read())
+assert [*declared, "finish"] == list(PARAMETERS), "PR_SINK_MAP: %s" % declared
 OPERATIONS = {name: C.CFUNCTYPE(ENUM, ADDRESS, *types, C.POINTER(Error))
               for name, types in PARAMETERS.items()}
 Operations = struct(**OPERATIONS, abort=C.CFUNCTYPE(None, ADDRESS))
