@@ -46,11 +46,13 @@ def questions(database):
 
 def duckdb(statements):
     """Their rows, as texts; its warnings stand between them."""
-    scanner, = glob.glob(DUCKDB.root + "/usr/lib/duckdb/extensions/*/*/"
+    scanners = glob.glob(DUCKDB.root + "/usr/lib/duckdb/extensions/*/*/"
                          "sqlite_scanner.duckdb_extension")
+    if not scanners:
+        raise live.Skip("Debian's DuckDB has no extension for SQLite")
     done = subprocess.run(
         DUCKDB.command("-unsigned", "-csv", "-noheader", ":memory:",
-                       OPEN % scanner + ";\n".join(statements)),
+                       OPEN % scanners[0] + ";\n".join(statements)),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     expect(done.returncode == 0, "%s", done.stderr.decode())
     rows = csv.reader(io.StringIO(done.stdout.decode(), newline=""))
