@@ -5,21 +5,9 @@
 #include "converter/encode/marshal.h"
 
 #include <base/buffer.h>
+#include <base/marshal_types.h>
 #include <base/quote.h>
 #include <string.h>
-
-enum {
-    TYPE_DICT = '{',
-    TYPE_NULL = '0', /* ends a dict */
-    TYPE_SMALL_TUPLE = ')',
-    TYPE_REF = 'r',
-    TYPE_UNICODE = 'u',
-    TYPE_INT = 'i',
-    TYPE_LONG = 'l', /* in digits of 15 bits */
-    TYPE_BINARY_FLOAT = 'g',
-    TYPE_TRUE = 'T',
-    FLAG_REF = 0x80
-};
 
 static void
 put_byte(conv_marshal *marshal, unsigned byte)
@@ -40,19 +28,20 @@ put_little(conv_marshal *marshal, uint64_t value, unsigned bytes)
 void
 conv_marshal_dict(conv_marshal *marshal)
 {
-    put_byte(marshal, TYPE_DICT);
+    put_byte(marshal, PR_MARSHAL_DICT);
 }
 
 void
 conv_marshal_dict_end(conv_marshal *marshal)
 {
-    put_byte(marshal, TYPE_NULL);
+    put_byte(marshal, PR_MARSHAL_NULL);
 }
 
 uint32_t
 conv_marshal_tuple(conv_marshal *marshal, uint8_t n, bool referred)
 {
-    put_byte(marshal, TYPE_SMALL_TUPLE | (referred ? FLAG_REF : 0u));
+    put_byte(marshal,
+             PR_MARSHAL_SMALL_TUPLE | (referred ? PR_MARSHAL_FLAG_REF : 0u));
     put_byte(marshal, n);
     return referred ? marshal->n_refs++ : 0;
 }
@@ -60,7 +49,7 @@ conv_marshal_tuple(conv_marshal *marshal, uint8_t n, bool referred)
 void
 conv_marshal_ref(conv_marshal *marshal, uint32_t ref)
 {
-    put_byte(marshal, TYPE_REF);
+    put_byte(marshal, PR_MARSHAL_REF);
     put_little(marshal, ref, 4);
 }
 
@@ -76,7 +65,7 @@ conv_marshal_string(conv_marshal *marshal, const char *at, size_t len,
         marshal->failed = true;
         return;
     }
-    put_byte(marshal, TYPE_UNICODE);
+    put_byte(marshal, PR_MARSHAL_UNICODE);
     put_little(marshal, text->len, 4);
     conv_out_write(marshal->out, text->at, text->len);
 }
@@ -85,14 +74,14 @@ void
 conv_marshal_u64(conv_marshal *marshal, uint64_t value)
 {
     if (value <= INT32_MAX) {
-        put_byte(marshal, TYPE_INT);
+        put_byte(marshal, PR_MARSHAL_INT);
         put_little(marshal, value, 4);
         return;
     }
     uint32_t digits = 0;
     for (uint64_t rest = value; rest; rest >>= 15)
         digits++;
-    put_byte(marshal, TYPE_LONG);
+    put_byte(marshal, PR_MARSHAL_LONG);
     put_little(marshal, digits, 4);
     for (; value; value >>= 15)
         put_little(marshal, value & 0x7fff, 2);
@@ -103,14 +92,14 @@ conv_marshal_double(conv_marshal *marshal, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    put_byte(marshal, TYPE_BINARY_FLOAT);
+    put_byte(marshal, PR_MARSHAL_BINARY_FLOAT);
     put_little(marshal, bits, 8);
 }
 
 void
 conv_marshal_true(conv_marshal *marshal)
 {
-    put_byte(marshal, TYPE_TRUE);
+    put_byte(marshal, PR_MARSHAL_TRUE);
 }
 
 void

@@ -14,33 +14,14 @@
 #include "converter/import/imports.h"
 
 #include <base/array.h>
+#include <base/marshal_types.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TYPE_DICT = '{',
-    TYPE_NULL = '0', /* ends a dict */
-    TYPE_TUPLE = '(',
-    TYPE_SMALL_TUPLE = ')',
-    TYPE_TRUE = 'T',
-    TYPE_INT = 'i',
-    TYPE_INT64 = 'I',
-    TYPE_LONG = 'l', /* in digits of 15 bits */
-    TYPE_FLOAT = 'f',
-    TYPE_BINARY_FLOAT = 'g',
-    TYPE_UNICODE = 'u',
-    TYPE_INTERNED = 't',
-    TYPE_ASCII = 'a',
-    TYPE_ASCII_INTERNED = 'A',
-    TYPE_SHORT_ASCII = 'z',
-    TYPE_SHORT_ASCII_INTERNED = 'Z',
-    TYPE_REF = 'r',
-    FLAG_REF = 0x80,
-    DIGITS_MAX = 5 /* of 15 bits: more than 64 */
-};
+enum { DIGITS_MAX = 5 /* of 15 bits: more than 64 */ };
 
 #define COUNT_MAX   (INT64_C(1) << 62)
 #define SECONDS_MAX 4e12 /* 2^62 us */
@@ -68,7 +49,7 @@ typedef struct file {
 
 /* The beginning of an object. */
 typedef struct opening {
-    uint8_t type;    /* TYPE_REF: it is `repeated` */
+    uint8_t type;    /* PR_MARSHAL_REF: it is `repeated` */
     size_t number;   /* by which it may be repeated, or NO_NUMBER */
     object repeated; /* an earlier object */
 } opening;
@@ -131,10 +112,10 @@ take_opening(file *f, opening *ret, pr_err *err)
     *ret = (opening){.number = NO_NUMBER};
     if (!take_little(f, 1, &byte))
         return fail_end(f, err);
-    ret->type = (uint8_t)(byte & ~(unsigned)FLAG_REF);
-    if (ret->type == TYPE_REF)
+    ret->type = (uint8_t)(byte & ~(unsigned)PR_MARSHAL_FLAG_REF);
+    if (ret->type == PR_MARSHAL_REF)
         return take_repeated(f, &ret->repeated, err);
-    if (!(byte & FLAG_REF))
+    if (!(byte & PR_MARSHAL_FLAG_REF))
         return PR_OK;
     if (!pr_grow(&f->known, &f->cap_known, f->n_known + 1, sizeof *f->known))
         return pr_no_memory(err);
@@ -153,16 +134,16 @@ note(file *f, const opening *h, object what)
 static bool
 is_end(const file *f)
 {
-    return f->at < f->end && *f->at == TYPE_NULL;
+    return f->at < f->end && *f->at == PR_MARSHAL_NULL;
 }
 
 /* The number of a tuple's objects; 0: it is not a tuple. */
 static pr_code
 take_size(file *f, const opening *h, uint64_t *ret, pr_err *err)
 {
-    unsigned n = h->type == TYPE_TUPLE         ? 4
-                 : h->type == TYPE_SMALL_TUPLE ? 1
-                                               : 0;
+    unsigned n = h->type == PR_MARSHAL_TUPLE         ? 4
+                 : h->type == PR_MARSHAL_SMALL_TUPLE ? 1
+                                                     : 0;
     *ret = 0;
     return n == 0 || take_little(f, n, ret) ? PR_OK : fail_end(f, err);
 }
@@ -182,10 +163,11 @@ take_text(file *f, pr_text *ret, pr_err *err)
         *ret = h.repeated.as.text;
         return PR_OK;
     }
-    bool is_short =
-        h.type == TYPE_SHORT_ASCII || h.type == TYPE_SHORT_ASCII_INTERNED;
-    if (!is_short && h.type != TYPE_UNICODE && h.type != TYPE_INTERNED &&
-        h.type != TYPE_ASCII && h.type != TYPE_ASCII_INTERNED)
+    bool is_short = h.type == PR_MARSHAL_SHORT_ASCII ||
+                    h.type == PR_MARSHAL_SHORT_ASCII_INTERNED;
+    if (!is_short && h.type != PR_MARSHAL_UNICODE &&
+        h.type != PR_MARSHAL_INTERNED && h.type != PR_MARSHAL_ASCII &&
+        h.type != PR_MARSHAL_ASCII_INTERNED)
         return fail(f, "this is not a name", err);
     if (!take_little(f, is_short ? 1 : 4, &len) || !take(f, len, &bytes))
         return fail_end(f, err);
@@ -235,22 +217,22 @@ take_content(file *f, uint8_t type, object *ret, pr_err *err)
     uint64_t bits = 0;
     *ret = (object){.kind = NUMBER};
     switch (type) {
-    case TYPE_LONG:
+    case PR_MARSHAL_LONG:
         return take_long(f, &ret->as.number, err);
-    case TYPE_INT:
+    case PR_MARSHAL_INT:
         if (!take_little(f, 4, &bits))
             return fail_end(f, err);
         ret->as.number = (int32_t)(uint32_t)bits;
         return PR_OK;
-    case TYPE_INT64:
+    case PR_MARSHAL_INT64:
         if (!take_little(f, 8, &bits))
             return fail_end(f, err);
         ret->as.number = (int64_t)bits;
         return PR_OK;
-    case TYPE_FLOAT:
+    case PR_MARSHAL_FLOAT:
         ret->kind = REAL;
         return take_decimal(f, &ret->as.real, err);
-    case TYPE_BINARY_FLOAT:
+    case PR_MARSHAL_BINARY_FLOAT:
         ret->kind = REAL;
         if (!take_little(f, 8, &bits))
             return fail_end(f, err);
@@ -265,7 +247,7 @@ take_content(file *f, uint8_t type, object *ret, pr_err *err)
 static pr_code
 finish_number(file *f, const opening *h, object *ret, pr_err *err)
 {
-    if (h->type == TYPE_REF) {
+    if (h->type == PR_MARSHAL_REF) {
         *ret = h->repeated;
         return ret->kind == NUMBER || ret->kind == REAL
                    ? PR_OK
@@ -408,7 +390,7 @@ take_callers(file *f, uint32_t callee, pr_err *err)
 {
     opening h;
     pr_code rc = take_opening(f, &h, err);
-    if (rc == PR_OK && h.type != TYPE_DICT)
+    if (rc == PR_OK && h.type != PR_MARSHAL_DICT)
         rc = fail(f, "these are not callers", err);
     while (rc == PR_OK && !is_end(f))
         rc = take_caller(f, callee, err);
@@ -447,7 +429,7 @@ take_marker(file *f, pr_err *err)
         rc = fail(f, "this is not (file, line, name)", err);
     if (rc == PR_OK)
         rc = take_opening(f, &h, err);
-    if (rc == PR_OK && h.type != TYPE_TRUE)
+    if (rc == PR_OK && h.type != PR_MARSHAL_TRUE)
         rc = fail(f, "this marker is not True", err);
     f->sampled = true;
     return rc;
@@ -477,7 +459,7 @@ take_all(file *f, pr_err *err)
 {
     opening h;
     pr_code rc = take_opening(f, &h, err);
-    if (rc == PR_OK && h.type != TYPE_DICT)
+    if (rc == PR_OK && h.type != PR_MARSHAL_DICT)
         rc = fail(f, "this is not a dict", err);
     while (rc == PR_OK && !is_end(f))
         rc = take_item(f, err);
@@ -508,11 +490,12 @@ read_pstats(conv_content content, conv_stacks *stacks, conv_stacks_facts *facts,
 static bool
 matches_pstats(conv_content head, bool whole)
 {
-    if (head.n < 2 || (head.bytes[0] & ~(unsigned)FLAG_REF) != TYPE_DICT)
+    if (head.n < 2 ||
+        (head.bytes[0] & ~(unsigned)PR_MARSHAL_FLAG_REF) != PR_MARSHAL_DICT)
         return false;
-    unsigned type = head.bytes[1] & ~(unsigned)FLAG_REF;
-    return type == TYPE_TUPLE || type == TYPE_SMALL_TUPLE ||
-           (whole && head.n == 2 && type == TYPE_NULL);
+    unsigned type = head.bytes[1] & ~(unsigned)PR_MARSHAL_FLAG_REF;
+    return type == PR_MARSHAL_TUPLE || type == PR_MARSHAL_SMALL_TUPLE ||
+           (whole && head.n == 2 && type == PR_MARSHAL_NULL);
 }
 
 const conv_import conv_import_pstats = {
