@@ -5,6 +5,7 @@
 
 #include "query/render/reports.h"
 
+#include <base/create.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,8 @@ is_binary(const char *path)
 static bool
 is_input(const struct stat *st, const q_command *c)
 {
-    struct stat in;
     for (size_t i = 0; i < c->n_paths; i++)
-        if (stat(c->path[i], &in) == 0 && in.st_dev == st->st_dev &&
-            in.st_ino == st->st_ino)
+        if (pr_is_same_file(c->path[i], st))
             return true;
     return false;
 }

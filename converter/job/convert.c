@@ -9,10 +9,10 @@
 #include "converter/job/job.h"
 #include "converter/target/table.h"
 
+#include <base/create.h>
 #include <base/words.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const conv_target *const targets[] = {
@@ -496,12 +496,11 @@ write_merged(const conv_paths *paths, const conv_target *target, conv_job *job,
 static pr_code
 refuse_input(const conv_paths *paths, const char *output, pr_err *err)
 {
-    struct stat out, in;
+    struct stat out;
     if (strcmp(output, "-") == 0 || stat(output, &out) != 0)
         return PR_OK;
     for (size_t i = 0; i < paths->n; i++) {
-        if (stat(paths->at[i], &in) != 0 || in.st_dev != out.st_dev ||
-            in.st_ino != out.st_ino)
+        if (!pr_is_same_file(paths->at[i], &out))
             continue;
         PR_FAIL(err, PR_USAGE, "the output '%s' is the input '%s'", output,
                 paths->at[i]);

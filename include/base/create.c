@@ -23,6 +23,14 @@ pr_refuse_existing(const char *path, pr_err *err)
     return PR_EXISTS;
 }
 
+bool
+pr_is_same_file(const char *path, const struct stat *st)
+{
+    struct stat there;
+    return stat(path, &there) == 0 && there.st_dev == st->st_dev &&
+           there.st_ino == st->st_ino;
+}
+
 /* Nothing is done through a symbolic link, so that a user who can make one
  * cannot choose the file that is lost (and /dev/stdout stays). */
 pr_code

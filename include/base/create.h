@@ -5,6 +5,7 @@
 #define BASE_CREATE_H
 
 #include <pyrec/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,9 @@ pr_code pr_refuse_existing(const char *path, pr_err *err);
  * gave `st`: a link, a pipe, a device or a folder.  PR_OK: it is a regular file. */
 pr_code pr_refuse_irregular(const char *path, const struct stat *st,
                             pr_err *err);
+
+/* Does `path` lead to the file that `st` describes? */
+bool pr_is_same_file(const char *path, const struct stat *st);
 
 /* The hint for a file system without room, if the errno `sys` is of one. */
 void pr_hint_room(int sys, pr_err *err);
