@@ -11,6 +11,8 @@
 /* Rows on their way into one table. */
 typedef struct filler {
     q_database *database;
+    const q_engine *engine;
+    void *connection;
     sqlite3_stmt *insert;
     pr_set files; /* int64_t: as q_remote_names has functions */
     pr_set functions;
@@ -100,8 +102,7 @@ typedef struct table {
 } table;
 
 static pr_code
-fill_one(filler *f, const q_engine *engine, void *connection, const table *t,
-         pr_err *err)
+fill_one(filler *f, const table *t, pr_err *err)
 {
     pr_buffer sql = {0};
     t->put(&sql);
@@ -109,7 +110,7 @@ fill_one(filler *f, const q_engine *engine, void *connection, const table *t,
                             : q_database_prepare(f->database, t->insert,
                                                  &f->insert, err);
     if (rc == PR_OK)
-        rc = engine->ask(connection, &sql, t->take, f, err);
+        rc = f->engine->ask(f->connection, &sql, t->take, f, err);
     sqlite3_finalize(f->insert);
     f->insert = NULL;
     pr_buffer_release(&sql);
@@ -117,8 +118,10 @@ fill_one(filler *f, const q_engine *engine, void *connection, const table *t,
 }
 
 static pr_code
-fill(filler *f, const q_engine *engine, void *connection, pr_err *err)
+fill(void *context, pr_err *err)
 {
+    filler *f = context;
+    const q_engine *engine = f->engine;
     const table tables[] = {
         {engine->put_basis, take_basis,
          "WITH basis(samples, unobserved, proven, unproven, lost, ran, cpu,"
@@ -144,7 +147,7 @@ fill(filler *f, const q_engine *engine, void *connection, pr_err *err)
     };
     pr_code rc = PR_OK;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && rc == PR_OK; i++)
-        rc = fill_one(f, engine, connection, &tables[i], err);
+        rc = fill_one(f, &tables[i], err);
     return rc;
 }
 
@@ -155,17 +158,11 @@ q_remote_names_read(q_database *database, const q_engine *engine,
                     void *connection, pr_set *ret, pr_err *err)
 {
     filler f = {.database = database,
+                .engine = engine,
+                .connection = connection,
                 .files.size = sizeof(int64_t),
                 .functions.size = sizeof(int64_t)};
-    pr_code rc = q_remote_row_clear(database, err);
-    if (rc == PR_OK)
-        rc = q_database_exec(database, "BEGIN", err);
-    if (rc == PR_OK) {
-        rc = fill(&f, engine, connection, err);
-        pr_code ended =
-            q_database_exec(database, "COMMIT", rc == PR_OK ? err : NULL);
-        rc = rc == PR_OK ? ended : rc;
-    }
+    pr_code rc = q_remote_row_replace(database, fill, &f, err);
     pr_set_release(&f.files);
     database->knows_ran = f.knows_ran;
     if (rc == PR_OK)

@@ -1,10 +1,10 @@
 /*
- * remote_row.c - values into parameters.
+ * remote_row.c - values into parameters, rows into tables.
  */
 #include "query/remote/remote_row.h"
 
-pr_code
-q_remote_row_clear(q_database *database, pr_err *err)
+static pr_code
+clear_tables(q_database *database, pr_err *err)
 {
     static const char clear[] =
         "DELETE FROM profile; DELETE FROM label; DELETE FROM process;"
@@ -13,6 +13,22 @@ q_remote_row_clear(q_database *database, pr_err *err)
     return sqlite3_exec(database->sqlite, clear, NULL, NULL, NULL) == SQLITE_OK
                ? PR_OK
                : pr_no_memory(err);
+}
+
+pr_code
+q_remote_row_replace(q_database *database,
+                     pr_code (*fill)(void *context, pr_err *err), void *context,
+                     pr_err *err)
+{
+    pr_code rc = clear_tables(database, err);
+    if (rc == PR_OK)
+        rc = q_database_exec(database, "BEGIN", err);
+    if (rc != PR_OK)
+        return rc;
+    rc = fill(context, err);
+    pr_code ended =
+        q_database_exec(database, "COMMIT", rc == PR_OK ? err : NULL);
+    return rc == PR_OK ? ended : rc;
 }
 
 pr_code

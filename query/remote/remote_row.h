@@ -9,8 +9,10 @@
 
 #include <base/text_rows.h>
 
-/* Empty all tables that a question fills. */
-pr_code q_remote_row_clear(q_database *database, pr_err *err);
+/* Empty all tables that a question fills, and fill them in one transaction. */
+pr_code q_remote_row_replace(q_database *database,
+                             pr_code (*fill)(void *context, pr_err *err),
+                             void *context, pr_err *err);
 
 /* PR_DAMAGED: a row of the server has impossible values. */
 pr_code q_remote_row_fail(pr_err *err);

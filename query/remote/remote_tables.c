@@ -72,6 +72,8 @@ typedef struct part {
 
 typedef struct reader {
     q_database *database;
+    const q_engine *engine;
+    void *connection;
     const table *table;
     sqlite3_stmt *insert;
     pr_set profiles;           /* identities; the id is the place and one */
@@ -160,18 +162,17 @@ take_row(void *context, const pr_field *field, size_t n, pr_err *err)
 /* ---- tables ---- */
 
 static pr_code
-read_table(reader *r, const table *t, const q_engine *engine, void *connection,
-           pr_err *err)
+read_table(reader *r, const table *t, pr_err *err)
 {
     pr_buffer sql = {0};
-    engine->put_rows(t->name, t->columns, &sql);
+    r->engine->put_rows(t->name, t->columns, &sql);
     pr_buffer_puts(&sql, t->rest);
     pr_code rc = sql.failed ? pr_no_memory(err)
                             : q_database_prepare(r->database, t->insert,
                                                  &r->insert, err);
     r->table = t;
     if (rc == PR_OK)
-        rc = engine->ask(connection, &sql, take_row, r, err);
+        rc = r->engine->ask(r->connection, &sql, take_row, r, err);
     sqlite3_finalize(r->insert);
     r->insert = NULL;
     pr_buffer_release(&sql);
@@ -179,11 +180,12 @@ read_table(reader *r, const table *t, const q_engine *engine, void *connection,
 }
 
 static pr_code
-read_tables(reader *r, const q_engine *engine, void *connection, pr_err *err)
+read_tables(void *context, pr_err *err)
 {
+    reader *r = context;
     pr_code rc = PR_OK;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && rc == PR_OK; i++)
-        rc = read_table(r, &tables[i], engine, connection, err);
+        rc = read_table(r, &tables[i], err);
     if (rc == PR_OK && r->profiles.n == 0)
         return PR_FAIL(err, PR_NAME, "the server has no profile");
     return rc;
@@ -195,18 +197,12 @@ q_remote_tables_read(q_database *database, const q_engine *engine,
 {
     int64_t knows_ran = 0;
     reader r = {.database = database,
+                .engine = engine,
+                .connection = connection,
                 .profiles.size = sizeof(int64_t),
                 .processes.size = sizeof(part),
                 .threads.size = sizeof(part)};
-    pr_code rc = q_remote_row_clear(database, err);
-    if (rc == PR_OK)
-        rc = q_database_exec(database, "BEGIN", err);
-    if (rc == PR_OK) {
-        rc = read_tables(&r, engine, connection, err);
-        pr_code ended =
-            q_database_exec(database, "COMMIT", rc == PR_OK ? err : NULL);
-        rc = rc == PR_OK ? ended : rc;
-    }
+    pr_code rc = q_remote_row_replace(database, read_tables, &r, err);
     if (rc == PR_OK)
         rc = q_database_integer(database, "SELECT max(knows_ran) FROM profile",
                                 &knows_ran, err);
