@@ -410,6 +410,12 @@ add_functions(sqlite3 *sqlite)
                : rc;
 }
 
+/* Does a profile have this metadata?  Its key is searched in each profile: a
+ * scan of all metadata would cost more than most questions. */
+#define SOME_PROFILE_HAS(key, value)                                       \
+    "SELECT EXISTS (SELECT 1 FROM profile CROSS JOIN meta ON profile_id =" \
+    " profile.id WHERE key = '" key "' AND value = '" value "')"
+
 /* Facts that questions need beforehand. */
 static pr_code
 learn(q_database *database, pr_err *err)
@@ -419,12 +425,9 @@ learn(q_database *database, pr_err *err)
         bool *fact;
     } facts[] = {
         {"SELECT ifnull(max(knows_ran), 0) FROM profile", &database->knows_ran},
-        {"SELECT EXISTS (SELECT 1 FROM meta WHERE key = '" CONV_META_CONTENT
-         "' AND value = 'totals')",
-         &database->has_totals},
-        {"SELECT EXISTS (SELECT 1 FROM meta WHERE key = '" CONV_META_COUNTS
-         "' AND value = 'calls')",
-         &database->counts_calls}};
+        {SOME_PROFILE_HAS(CONV_META_CONTENT, "totals"), &database->has_totals},
+        {SOME_PROFILE_HAS(CONV_META_COUNTS, "calls"), &database->counts_calls},
+    };
     int rc = add_functions(database->sqlite);
     if (rc != SQLITE_OK)
         return q_database_fail(database, rc, "the database", err);
