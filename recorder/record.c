@@ -244,8 +244,9 @@ rec_record_explain_held(pid_t pid, pr_err *err)
 }
 
 /* The kernel holds the sampler, in a read of the target for example.  The
- * sampler keeps the objects that it works on; the file ends with the samples that
- * it has put into the queue, and without a complete tick there is no file. */
+ * sampler keeps the objects that it works on.  The file ends with the samples
+ * that the sampler has put into the queue; pyrec removes a file without a
+ * complete tick. */
 static pr_code
 abandon(rec_record *r, rec_report *t, pr_err *err)
 {

@@ -63,7 +63,7 @@ refuse_offsets(const pf_reader *r, pr_err *err)
 enum { APPENDED_MAX = 64 << 10 };
 
 /* Find the last footer, by the place of its end, which a footer holds.
- * *ret_end is that place; 0: there is no footer. */
+ * *ret_end is that place; 0: the file has no footer. */
 static pr_code
 find_footer(const pf_reader *r, uint64_t *ret_end, pr_err *err)
 {

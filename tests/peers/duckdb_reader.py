@@ -15,7 +15,7 @@ LIBRARY = os.path.join(npm.CACHE, "npm-duckdb", "node_modules", PACKAGE)
 
 
 def install():
-    """None, or why there is no library."""
+    """None, or the reason why the library is missing."""
     try:
         npm.install("npm-duckdb", PACKAGE + "@1.5.6-r.1")
     except npm.live.Skip as reason:

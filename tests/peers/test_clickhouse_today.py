@@ -114,7 +114,7 @@ def serve(engine):
 
 
 def unpack():
-    """None, or why there is no library."""
+    """None, or the reason why the library is missing."""
     if platform.machine() != "x86_64":
         return "npm has no chdb for this machine"
     why = npm.run("pack", PACKAGE)
