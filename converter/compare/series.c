@@ -153,7 +153,9 @@ take_all_out(work *w, double *ret, pr_err *err)
     if (rc == PR_OK)
         w->factors.n = count_factors(w);
     for (size_t f = 0; rc == PR_OK && f < w->factors.logs->n_functions; f++) {
-        rc = find_points(w, f, err);
+        w->n_points = 0; /* one that shows factors has none */
+        if (!w->factors.shows[f])
+            rc = find_points(w, f, err);
         if (rc == PR_OK)
             take_factors_out(w, f, ret + f * w->n);
     }
