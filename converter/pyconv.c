@@ -5,10 +5,10 @@
 #include "converter/job/info.h"
 #include <base/buffer.h>
 #include <base/message.h>
+#include <base/printed.h>
 #include <base/terminal.h>
 #include <pyrec/reader.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -267,14 +267,6 @@ convert(arguments *args)
     return status;
 }
 
-static pr_code
-flush_output(pr_err *err)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return PR_OK;
-    return PR_FAIL_SYS(err, PR_IO, errno, "cannot write to standard output");
-}
-
 static int
 inform(const char *path, uint64_t memory)
 {
@@ -284,20 +276,13 @@ inform(const char *path, uint64_t memory)
     bool delivered = text.len != 0;
     if (rc != PR_OK)
         report_result(&err, delivered);
-    if (delivered) {
-        pr_err later = PR_ERR_INIT;
-        fwrite(text.at, 1, text.len, stdout);
-        if (flush_output(&later) != PR_OK) {
-            rc = later.code;
-            report(&later);
-        }
-    }
+    fwrite(text.at, 1, text.len, stdout);
     pr_buffer_release(&text);
     return status_of(rc, delivered);
 }
 
-static pr_code
-report_whole(const char *path, const pf_reader *reader, pr_err *err)
+static void
+report_whole(const char *path, const pf_reader *reader)
 {
     pr_print_terminal(stdout, path, strlen(path));
     printf(": finished, %s\n",
@@ -305,7 +290,6 @@ report_whole(const char *path, const pf_reader *reader, pr_err *err)
                ? "every checksum is right"
                : "and in order, but CPython's files have no checksums of "
                  "their own");
-    return flush_output(err);
 }
 
 /* Damage is a failure here: nothing else was asked. */
@@ -323,7 +307,7 @@ verify(const char *path, uint64_t memory, bool quiet)
         rc = pf_reader_verify(reader, &callback, &err);
     end_progress(&shown);
     if (rc == PR_OK && !quiet)
-        rc = report_whole(path, reader, &err);
+        report_whole(path, reader);
     bool opened = reader != NULL;
     pf_reader_free(reader);
     if (opened && (rc == PR_CUT || rc == PR_DAMAGED))
@@ -338,7 +322,6 @@ list_kinds(void)
 {
     const conv_target_info *target;
     const conv_import_info *kind;
-    pr_err err = PR_ERR_INIT;
     for (size_t i = 0; (target = conv_target_get(i)); i++)
         printf("%-11s %s\n            writes: %s%.*s\n            opened by: "
                "%s\n",
@@ -350,10 +333,7 @@ list_kinds(void)
          "  bin         a profile of pyrec or of CPython 3.15");
     for (size_t i = 0; (kind = conv_import_get(i)); i++)
         printf("  %-11s %s\n", kind->name, kind->help);
-    if (flush_output(&err) == PR_OK)
-        return 0;
-    report(&err);
-    return pr_exit_status(err.code);
+    return 0;
 }
 
 static int
@@ -387,5 +367,5 @@ main(int argc, char **argv)
         status = pr_exit_status(rc);
     }
     arg_release(&args);
-    return status;
+    return pr_finish_stdout("pyconv", status);
 }

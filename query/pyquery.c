@@ -9,7 +9,7 @@
 #include "query/talk/talk.h"
 
 #include <base/message.h>
-#include <errno.h>
+#include <base/printed.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -132,8 +132,7 @@ ask(q_database **database, const q_command *c, pr_err *err)
         pclose(pager);
         return rc == PR_IO ? PR_OK : rc;
     }
-    if (fflush(stdout) != 0 && rc == PR_OK)
-        rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot write the answer");
+    fflush(stdout); /* the answer comes before what is said of it */
     return rc;
 }
 
@@ -259,5 +258,5 @@ main(int argc, char **argv)
         status = pr_exit_status(rc);
     }
     q_command_release(&c);
-    return status;
+    return pr_finish_stdout("pyquery", status);
 }

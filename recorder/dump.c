@@ -7,9 +7,9 @@
 #include "recorder/sample/thread_status.h"
 #include <base/array.h>
 #include <base/opcode_names.h>
+#include <base/printed.h>
 #include <base/quote.h>
 #include <base/terminal.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <pyrec/error.h>
 #include <stdbool.h>
@@ -319,9 +319,7 @@ finish(pr_sink *sink, pr_err *err)
     else
         write_text(d);
     release(sink);
-    if (fflush(to) != 0 || ferror(to))
-        return PR_FAIL_SYS(err, PR_IO, errno, "cannot write the dump");
-    return PR_OK;
+    return pr_flush(to, "the dump", err);
 }
 
 pr_code

@@ -4,6 +4,7 @@
 #include "recorder/gcdump.h"
 
 #include "recorder/sample/gc_watch.h"
+#include <base/printed.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <time.h>
@@ -78,9 +79,7 @@ poll_once(rec_gc_watch *watch, rec_threads_table *table, printer *p,
     if (code == PR_OK)
         code = rec_gc_watch_poll(watch, table, 0, &p->sink, err);
     print_lost(p, rec_gc_watch_lost(watch));
-    if (code == PR_OK && (fflush(p->to) != 0 || ferror(p->to)))
-        code = PR_FAIL_SYS(err, PR_IO, errno, "cannot write the collections");
-    return code;
+    return code == PR_OK ? pr_flush(p->to, "the collections", err) : code;
 }
 
 static void

@@ -10,6 +10,7 @@
 #include "recorder/session.h"
 #include "recorder/taskdump.h"
 #include "recorder/top.h"
+#include <base/printed.h>
 #include <base/terminal.h>
 #include <pyrec/version.h>
 
@@ -107,5 +108,5 @@ main(int argc, char **argv)
     else
         status = rec_session_run(&options);
     rec_options_release(&options);
-    return status;
+    return pr_finish_stdout("pyrec", status);
 }

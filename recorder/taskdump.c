@@ -8,9 +8,9 @@
 #include "recorder/cpython/runtime.h"
 #include "recorder/dump.h"
 #include "recorder/linux/procfs.h"
+#include <base/printed.h>
 #include <base/quote.h>
 #include <base/terminal.h>
-#include <errno.h>
 #include <inttypes.h>
 
 typedef struct taskdump {
@@ -164,9 +164,7 @@ write_all(taskdump *d, pr_err *err)
         write_json(d);
     else
         write_text(d);
-    if (fflush(d->to) != 0 || ferror(d->to))
-        return PR_FAIL_SYS(err, PR_IO, errno, "cannot write the tasks");
-    return PR_OK;
+    return pr_flush(d->to, "the tasks", err);
 }
 
 pr_code

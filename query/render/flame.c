@@ -11,6 +11,7 @@
 
 #include <base/buffer.h>
 #include <base/hash.h>
+#include <base/printed.h>
 #include <base/quote.h>
 #include <base/svg_box.h>
 #include <inttypes.h>
@@ -125,7 +126,5 @@ q_render_stacks(q_database *database, const char *query, q_format format,
             rc = pr_no_memory(err);
         q_flame_release(&flame);
     }
-    if (rc == PR_OK && ferror(out))
-        rc = PR_FAIL(err, PR_IO, "cannot write the answer");
-    return rc;
+    return rc == PR_OK ? pr_flush(out, "the answer", err) : rc;
 }

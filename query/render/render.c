@@ -7,6 +7,7 @@
 #include "query/render/display.h"
 #include "query/render/grid.h"
 
+#include <base/printed.h>
 #include <base/quote.h>
 #include <inttypes.h>
 #include <math.h>
@@ -211,9 +212,7 @@ q_render(q_result *result, const q_render_opts *opts, FILE *out, pr_err *err)
                  : opts->format == Q_JSON
                      ? render_json(result, out, err)
                      : q_render_table(result, opts, out, err);
-    if (rc == PR_OK && ferror(out))
-        rc = PR_FAIL(err, PR_IO, "cannot write the answer");
-    return rc;
+    return rc == PR_OK ? pr_flush(out, "the answer", err) : rc;
 }
 
 void

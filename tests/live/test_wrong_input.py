@@ -250,6 +250,19 @@ def a_pipe_as_output_is_refused_at_once():
                           "-f"), USAGE, "/dev/full")
 
 
+@live.once
+def what_cannot_be_printed_is_a_failure():
+    python = live.PYTHONS["3.15"] or live.ANY_PYTHON
+    actions = ["--check"], ["--dump", "-p"], ["--dump", "--json", "-p"]
+    if live.PYTHONS["3.15"]:
+        actions += ["--tasks", "-p"], ["--gc", "-p"]
+    with live.Target(python, "sleeper.py") as target:
+        for action in actions:
+            refused(live.call("sh", "-c", '"$@" >/dev/full', "sh", live.PYREC,
+                              *action, target.pid),
+                    FAILED, "cannot write", "No space left")
+
+
 FILLS_S = 3 * live.PATIENCE  # 250 kB are written in six seconds at rest
 
 

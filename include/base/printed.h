@@ -1,0 +1,20 @@
+/*
+ * printed.h - the end of what is printed: all of it is written, or a failure
+ * says why it is not.
+ */
+#ifndef BASE_PRINTED_H
+#define BASE_PRINTED_H
+
+#include <pyrec/error.h>
+#include <stdio.h>
+
+/* Write what is printed to `to` so far.  PR_IO, "cannot write WHAT", if that or
+ * an earlier write has failed. */
+pr_code pr_flush(FILE *to, const char *what, pr_err *err);
+
+/* The exit status of a program that would end with `status`: that of PR_IO, with
+ * a message, if not all that it printed is written to stdout.  A program that
+ * would end with that status has named its failure. */
+int pr_finish_stdout(const char *program, int status);
+
+#endif
