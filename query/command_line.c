@@ -31,7 +31,7 @@ static const char help[] =
     "FILE: a database of 'pyconv --to sqlite', profiles, or folders of "
     "profiles;\n"
     "or a server: clickhouse://HOST[:PORT][/DATABASE] or\n"
-    "postgres://[USER@]HOST[:PORT]/DATABASE, for top, callers and callees.\n"
+    "postgres://[USER@]HOST[:PORT]/DATABASE, for tables of sums and lists.\n"
     "'pyquery help' lists the verbs, 'help top' its clauses, 'explain QUERY' "
     "its SQL.\n"
     "\n"

@@ -61,7 +61,7 @@ check_condition(const q_condition *c, pr_err *err)
         return q_remote_question_refuse("a condition but on label, host or pid",
                                         at, err);
     if (c->op != Q_EQUAL && c->op != Q_NOT_EQUAL)
-        return q_remote_question_refuse("a condition but with = or <>", at,
+        return q_remote_question_refuse("a condition but with = or !=", at,
                                         err);
     return PR_OK;
 }
@@ -100,7 +100,7 @@ check_range(const q_query *query, pr_err *err)
     if (!query->has_range)
         return PR_OK;
     if (is_listing(query))
-        return q_remote_question_refuse("about threads in a range of time",
+        return q_remote_question_refuse("for these rows in a range of time",
                                         query->to_at, err);
     if (!dates && !spans) {
         PR_FAIL_AT(err, PR_USAGE, query->to_at,

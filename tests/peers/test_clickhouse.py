@@ -8,6 +8,7 @@ import glob
 import http.server
 import os
 import random
+import re
 import shutil
 import ssl
 import subprocess
@@ -71,11 +72,10 @@ QUESTIONS = [
     "top per label nothing", "top 20 where waiting",
     *fleet_answers.LISTINGS,
 ]
-# Each is refused with one line and a remedy.
-REFUSED = ["tree", "lines", "stacks", "top per thread", "explain top",
-           "top focus step_12", "top where file = m1.py",
-           "top where label service like 's*'", "top last 10%", "summary",
-           "top hide step_12", "top thread MainThread", "diff x.bin",
+# Each is refused with one line and a remedy, and so are the other verbs.
+REFUSED = ["top per thread", "explain top", "top focus step_12",
+           "top where file = m1.py", "top where label service like 's*'",
+           "top last 10%", "top hide step_12", "top thread MainThread",
            "top where main", "threads between 0s and 1s"]
 
 
@@ -102,8 +102,25 @@ def same_answers(address, folder, questions=QUESTIONS, note=""):
               [local.stderr, remote.stderr, remote.stdout[:300]])
 
 
-def refusals(address):
-    for question in REFUSED:
+def other_verbs(folder):
+    """Questions with the verbs that spec/fleet.md and pyquery(1) do not name."""
+    verbs = {row["verb"]: row["example"] for row in csv.DictReader(
+        ask(folder, "help").stdout.splitlines()) if row["verb"] != "help"}
+    answered = []
+    for path, line in (("fleet.md", r"^\| verbs \| (.*) \|$"),
+                       ("man/pyquery.1.scd", r"^It answers (.*?) each with")):
+        with open(os.path.join(os.environ["SRC"], "spec", path)) as file:
+            text = re.search(line, file.read(), re.M | re.S).group(1)
+        answered.append({word for word in re.findall(r"\w+", text.replace(
+            "_", " ")) if word in verbs})
+    check("two pages name the same verbs of a server, some of all",
+          answered[0] == answered[1] and "top" in answered[0] and
+          answered[0] < set(verbs), answered)
+    return [verbs[verb] for verb in sorted(set(verbs) - answered[0])]
+
+
+def refusals(address, folder):
+    for question in REFUSED + other_verbs(folder):
         done = ask(address, question)
         check("'%s' is refused with a remedy" % question,
               done.returncode == 2 and not done.stdout and
@@ -403,7 +420,7 @@ def main():
         done = hand_over(server.address("fleet"), "day")
         check("a folder is handed over", done.returncode == 0, done.stderr)
         same_answers(server.address("fleet"), "day")
-        refusals(server.address("fleet"))
+        refusals(server.address("fleet"), "day")
         repeated(server, "day", files)
         schema(server)
         interrupted(server, "day")
