@@ -6,6 +6,7 @@
 #include "converter/job/job.h"
 #include "converter/tables/row.h"
 
+#include <base/opts.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -362,11 +363,14 @@ open_archive(archive *a, const char *path, pr_err *err)
 }
 
 pr_code
-conv_archive_open(const char *folder, const char *path, const conv_opts *opts,
+conv_archive_open(const char *folder, const char *path, const conv_opts *given,
                   sqlite3 **ret, pr_err *err)
 {
+    conv_opts opts = CONV_OPTS_INIT;
     archive a = {.folder = folder};
-    pr_code rc = conv_job_plan(&into_archive, opts, folder, &a.job, err);
+    pr_code rc = pr_opts_take(&opts, sizeof opts, given, err);
+    if (rc == PR_OK)
+        rc = conv_job_plan(&into_archive, &opts, folder, &a.job, err);
     a.job.state = &a;
     if (rc == PR_OK)
         rc = open_archive(&a, path, err);

@@ -10,6 +10,7 @@
 #include "converter/tables/row.h"
 #include "converter/tables/tables.h"
 
+#include <base/opts.h>
 #include <sqlite3.h>
 #include <stdio.h>
 
@@ -355,26 +356,28 @@ convert_whole(const char *input, const char *output, const conv_opts *opts,
 }
 
 pr_code
-conv_grow(const char *input, const char *output, const conv_opts *opts,
+conv_grow(const char *input, const char *output, const conv_opts *given,
           conv_growth *growth, conv_report *ret, pr_err *err)
 {
+    conv_opts opts = CONV_OPTS_INIT;
     uint64_t settled_us = 0;
     bool grows = false;
     *ret = (conv_report){.delivered = 0};
-    pr_code rc = find_settled(input, opts, &settled_us, &grows, err);
+    pr_code rc = pr_opts_take(&opts, sizeof opts, given, err);
+    if (rc == PR_OK)
+        rc = find_settled(input, &opts, &settled_us, &grows, err);
     if (rc != PR_OK)
         return rc;
-    bool in_time = opts->from_us == 0 && opts->to_us == UINT64_MAX;
+    bool in_time = opts.from_us == 0 && opts.to_us == UINT64_MAX;
     if (!grows || !in_time)
-        return convert_whole(input, output, opts, ret, err);
+        return convert_whole(input, output, &opts, ret, err);
     if (growth->settled_us && settled_us <= growth->settled_us)
         return PR_FAIL(err, PR_CUT, "'%s' has nothing new", input);
     bool whole = growth->settled_us == 0 || growth->parts == PARTS;
-    conv_opts ranged = *opts;
-    ranged.filters.settled_us = settled_us;
-    ranged.from_us = whole ? 0 : growth->settled_us;
-    rc = whole ? convert_whole(input, output, &ranged, ret, err)
-               : add_part(input, output, &ranged, ret, err);
+    opts.filters.settled_us = settled_us;
+    opts.from_us = whole ? 0 : growth->settled_us;
+    rc = whole ? convert_whole(input, output, &opts, ret, err)
+               : add_part(input, output, &opts, ret, err);
     if (rc == PR_NAME && !whole)
         rc = PR_CUT; /* no sample in this part */
     if (!conv_job_delivered(rc))

@@ -10,6 +10,7 @@
 #include "converter/compare/noise.h"
 #include "converter/compare/sample_moments.h"
 
+#include <base/opts.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -410,12 +411,15 @@ check(const conv_sides *s, pr_err *err)
 }
 
 pr_code
-conv_compare(const conv_sides *sides, const conv_compare_opts *opts,
+conv_compare(const conv_sides *sides, const conv_compare_opts *given,
              conv_change *ret_change, conv_comparison *ret, pr_err *err)
 {
+    conv_compare_opts opts = CONV_COMPARE_OPTS_INIT;
     conv_comparison head;
-    comparison c = {.sides = sides, .opts = opts, .head = &head};
-    pr_code rc = check(sides, err);
+    comparison c = {.sides = sides, .opts = &opts, .head = &head};
+    pr_code rc = pr_opts_take(&opts, sizeof opts, given, err);
+    if (rc == PR_OK)
+        rc = check(sides, err);
     if (rc != PR_OK)
         return rc;
     c.change = calloc(sides->n_functions + 1, sizeof *c.change);

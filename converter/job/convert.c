@@ -10,6 +10,7 @@
 #include "converter/target/table.h"
 
 #include <base/create.h>
+#include <base/opts.h>
 #include <base/words.h>
 #include <stdio.h>
 #include <string.h>
@@ -621,25 +622,28 @@ run(const conv_paths *paths, const conv_target *target, const char *output,
 
 pr_code
 conv_run(const char *const *input, size_t n, const char *target_name,
-         const char *output, const conv_opts *opts, conv_report *ret,
+         const char *output, const conv_opts *given, conv_report *ret,
          pr_err *err)
 {
+    conv_opts opts = CONV_OPTS_INIT;
     const conv_target *target;
     conv_paths paths = {0};
     conv_job job;
     if (ret)
         *ret = (conv_report){.delivered = 0};
-    pr_code rc = find_target(target_name, &target, err);
+    pr_code rc = pr_opts_take(&opts, sizeof opts, given, err);
     if (rc == PR_OK)
-        rc = conv_paths_expand(opts->base, input, n, &paths, err);
+        rc = find_target(target_name, &target, err);
     if (rc == PR_OK)
-        rc = conv_job_plan(target, opts, paths.at[opts->base ? 1 : 0], &job,
+        rc = conv_paths_expand(opts.base, input, n, &paths, err);
+    if (rc == PR_OK)
+        rc = conv_job_plan(target, &opts, paths.at[opts.base ? 1 : 0], &job,
                            err);
     if (rc == PR_OK)
         rc = refuse_gzip(target, output, err);
     if (rc == PR_OK) {
         bool into =
-            target->info.adds || (opts->add && access(output, F_OK) == 0);
+            target->info.adds || (opts.add && access(output, F_OK) == 0);
         job.n_inputs = paths.n;
         rc = (into ? run_into : run)(&paths, target, output, &job, ret, err);
     }
@@ -648,15 +652,18 @@ conv_run(const char *const *input, size_t n, const char *target_name,
 }
 
 pr_code
-conv_to_memory(const char *const *input, size_t n, const conv_opts *opts,
+conv_to_memory(const char *const *input, size_t n, const conv_opts *given,
                struct sqlite3 **ret, pr_err *err)
 {
-    conv_paths paths;
+    conv_opts opts = CONV_OPTS_INIT;
+    conv_paths paths = {0};
     conv_job job;
     conv_report report = {.delivered = 0};
-    pr_code rc = conv_paths_expand(NULL, input, n, &paths, err);
+    pr_code rc = pr_opts_take(&opts, sizeof opts, given, err);
     if (rc == PR_OK)
-        rc = conv_job_plan(&conv_sqlite, opts, paths.at[0], &job, err);
+        rc = conv_paths_expand(NULL, input, n, &paths, err);
+    if (rc == PR_OK)
+        rc = conv_job_plan(&conv_sqlite, &opts, paths.at[0], &job, err);
     if (rc == PR_OK) {
         job.memory = ret;
         rc = write_each(&paths, &conv_sqlite, &job, &report, err);

@@ -43,6 +43,8 @@ typedef enum conv_scale {
     CONV_SCALE_SHARE        /* as a share of the run */
 } conv_scale;
 
+/* NULL in place of options stands for the defaults; an option that this version
+ * does not know is PR_USAGE. */
 typedef struct conv_compare_opts {
     size_t size; /* sizeof(conv_compare_opts) */
     conv_scale scale;
@@ -130,8 +132,7 @@ typedef struct conv_comparison {
                         * is only a hint */
 } conv_comparison;
 
-/* Compare the sides.  opts must not be NULL.  ret_change[n_functions] is the
- * caller's.  PR_USAGE for a side without runs, a negative number, sums beyond
+/* Compare the sides.  ret_change[n_functions] is the caller's.  PR_USAGE for a side without runs, a negative number, sums beyond
  * an int64_t or work that is not above 0; PR_NOMEM.  Nothing is set on
  * failure. */
 pr_code conv_compare(const conv_sides *sides, const conv_compare_opts *opts,

@@ -80,6 +80,8 @@ typedef struct conv_filters {
 #define CONV_META_CONTENT "import.content"
 #define CONV_META_COUNTS  "import.counts"
 
+/* NULL in place of options stands for the defaults; an option that this version
+ * does not know is PR_USAGE. */
 typedef struct conv_opts {
     size_t size;       /* sizeof(conv_opts) */
     const char *style; /* NULL: the target's own; "stock": exactly the output of
@@ -166,7 +168,7 @@ typedef struct conv_report {
  * folder of profiles.  Several inputs are merged: they are of one process or
  * one command.  The output appears whole or not at all.  An existing output to
  * which the target adds gets all of the addition or nothing; a server keeps the
- * profiles that it got before a failure.  opts must not be NULL.
+ * profiles that it got before a failure.
  * PR_OK; PR_CUT or PR_DAMAGED (err says what is missing) after delivering the
  * rest, or without an output if no sample is left; PR_EXISTS; PR_USAGE for an
  * unknown target or an option that it does not have; PR_NAME if filters leave

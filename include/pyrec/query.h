@@ -68,7 +68,9 @@ pr_code q_run(q_database *database, const char *query, q_result **ret,
 pr_code q_run_sql(q_database *database, const char *sql, q_result **ret,
                   pr_err *err);
 
-/* The rules of a check (spec/compare.md, 5); texts are the caller's. */
+/* The rules of a check (spec/compare.md, 5); texts are the caller's.  NULL in
+ * place of them stands for the defaults; an option that this version does not
+ * know is PR_USAGE. */
 typedef struct q_check_opts {
     size_t size;                          /* sizeof(q_check_opts) */
     const char *const *fail, *const *max; /* neither: the default rule */

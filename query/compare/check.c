@@ -7,6 +7,7 @@
 #include "query/compare/diff.h"
 #include "query/compare/rules.h"
 
+#include <base/opts.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -624,10 +625,13 @@ run(check *c, q_database *database, const char *text, q_check_answer *ret,
 
 pr_code
 q_check_run(q_database *database, const char *text, const q_query *query,
-            const q_check_opts *opts, q_check_answer *ret, pr_err *err)
+            const q_check_opts *given, q_check_answer *ret, pr_err *err)
 {
-    check c = {.query = query, .opts = opts};
-    pr_code rc = parse_rules(&c, err);
+    q_check_opts opts = Q_CHECK_OPTS_INIT;
+    check c = {.query = query, .opts = &opts};
+    pr_code rc = pr_opts_take(&opts, sizeof opts, given, err);
+    if (rc == PR_OK)
+        rc = parse_rules(&c, err);
     if (rc == PR_OK)
         rc = q_contrast_make(database, query, &c.contrast, err);
     if (rc == PR_OK)

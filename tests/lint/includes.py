@@ -36,7 +36,7 @@ ROOMS = {
     "recorder": ["recorder/sample", "recorder/cpython", "recorder/linux",
                  "include/base",
                  PUBLIC + ":error profile sink unwinder writer version"],
-    "converter/compare": [PUBLIC + ":error compare"],
+    "converter/compare": ["include/base", PUBLIC + ":error compare"],
     "converter/encode": ["include/base", PUBLIC + ":error convert"],
     "converter/model": ["converter/encode", "include/base",
                         PUBLIC + ":error profile sink reader convert"],

@@ -4,7 +4,6 @@
 #include <base/array.h>
 #include <base/hash.h>
 #include <base/hash_table.h>
-#include <base/opts.h>
 #include <pyrec/error.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -115,49 +114,6 @@ hashes_are_xxh64(void **state)
     assert_true(pr_hash_bytes("abc", 3) == UINT64_C(0x44bc2cf5ad770999));
 }
 
-typedef struct options {
-    size_t size;
-    int a, b;
-} options;
-
-static void
-options_of_older_and_newer_callers_are_taken(void **state)
-{
-    (void)state;
-    struct {
-        options known;
-        int more[2];
-    } newer = {{sizeof newer, 3, 4}, {0, 0}};
-    options older = {offsetof(options, b), 7, 8}, taken = {0, 1, 2};
-    assert_int_equal(pr_opts_take(&taken, sizeof taken, NULL, NULL), PR_OK);
-    assert_int_equal(taken.a, 1);
-    assert_int_equal(pr_opts_take(&taken, sizeof taken, &older, NULL), PR_OK);
-    assert_int_equal(taken.a, 7);
-    assert_int_equal(taken.b, 2);
-    assert_int_equal(taken.size, sizeof taken);
-    assert_int_equal(pr_opts_take(&taken, sizeof taken, &newer, NULL), PR_OK);
-    assert_int_equal(taken.b, 4);
-}
-
-static void
-options_that_are_not_known_are_refused(void **state)
-{
-    (void)state;
-    struct {
-        options known;
-        int more[2];
-    } newer = {{sizeof newer, 3, 4}, {0, 1}};
-    options unset = {0, 7, 8}, taken = {0, 1, 2};
-    pr_err err = PR_ERR_INIT;
-    assert_int_equal(pr_opts_take(&taken, sizeof taken, &newer, &err),
-                     PR_USAGE);
-    assert_string_equal(err.what, "an option that this version does not know");
-    assert_int_equal(pr_opts_take(&taken, sizeof taken, &unset, NULL),
-                     PR_USAGE);
-    assert_int_equal(taken.a, 1);
-    assert_int_equal(taken.b, 2);
-}
-
 int
 main(void)
 {
@@ -166,8 +122,6 @@ main(void)
         cmocka_unit_test(a_table_survives_equal_hashes),
         cmocka_unit_test(an_array_grows_and_refuses_sizes_that_overflow),
         cmocka_unit_test(hashes_are_xxh64),
-        cmocka_unit_test(options_of_older_and_newer_callers_are_taken),
-        cmocka_unit_test(options_that_are_not_known_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
