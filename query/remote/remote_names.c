@@ -106,14 +106,34 @@ fill_one(filler *f, const table *t, pr_err *err)
 {
     pr_buffer sql = {0};
     t->put(&sql);
-    pr_code rc = sql.failed ? pr_no_memory(err)
-                            : q_database_prepare(f->database, t->insert,
-                                                 &f->insert, err);
-    if (rc == PR_OK)
-        rc = f->engine->ask(f->connection, &sql, t->take, f, err);
-    sqlite3_finalize(f->insert);
-    f->insert = NULL;
-    pr_buffer_release(&sql);
+    return q_remote_row_ask(f->database, f->engine, f->connection, &sql,
+                            t->insert, &f->insert, t->take, f, err);
+}
+
+/* The sums that the server was asked once: a profile with one thread. */
+static const char *const make_basis[] = {
+    "DROP TABLE IF EXISTS temp.basis",
+    "CREATE TEMP TABLE basis(samples, unobserved, proven, unproven, lost, ran,"
+    " cpu, waiting)",
+    NULL,
+};
+static const char *const use_basis[] = {
+    "INSERT INTO profile(id, hash, mode, capture, time, interval_us,"
+    " duration_us, samples, weight_us, unobserved_us, ran_n, ran_us, knows_ran,"
+    " knows_cpu, knows_waiting) SELECT 1, '', '', '', '', 0, 0, samples, 0,"
+    " unobserved, 0, 0, ran, cpu, waiting FROM basis",
+    "INSERT INTO thread(id, process_id, tid, interp, is_main, samples,"
+    " weight_us, unobserved_us, proven, unproven, lost) SELECT 1, 1, 0, 0, 0,"
+    " samples, 0, unobserved, proven, unproven, lost FROM basis",
+    NULL,
+};
+
+static pr_code
+exec_all(q_database *database, const char *const *sql, pr_err *err)
+{
+    pr_code rc = PR_OK;
+    for (; *sql && rc == PR_OK; sql++)
+        rc = q_database_exec(database, *sql, err);
     return rc;
 }
 
@@ -124,18 +144,7 @@ fill(void *context, pr_err *err)
     const q_engine *engine = f->engine;
     const table tables[] = {
         {engine->put_basis, take_basis,
-         "WITH basis(samples, unobserved, proven, unproven, lost, ran, cpu,"
-         " waiting) AS (VALUES(?,?,?,?,?,?,?,?)) INSERT INTO profile(id, hash,"
-         " mode, capture, time, interval_us, duration_us, samples, weight_us,"
-         " unobserved_us, ran_n, ran_us, knows_ran, knows_cpu, knows_waiting)"
-         " SELECT 1, '', '', '', '', 0, 0, samples, 0, unobserved, 0, 0, ran,"
-         " cpu, waiting FROM basis"},
-        {engine->put_basis, take_basis,
-         "WITH basis(samples, unobserved, proven, unproven, lost, ran, cpu,"
-         " waiting) AS (VALUES(?,?,?,?,?,?,?,?)) INSERT INTO thread(id,"
-         " process_id, tid, interp, is_main, samples, weight_us, unobserved_us,"
-         " proven, unproven, lost) SELECT 1, 1, 0, 0, 0, samples, 0,"
-         " unobserved, proven, unproven, lost FROM basis"},
+         "INSERT INTO basis VALUES(?,?,?,?,?,?,?,?)"},
         {engine->put_labels, take_label,
          "INSERT INTO label(profile_id, key, value) VALUES(1, ?, '')"},
         {engine->put_files, take_file,
@@ -145,10 +154,10 @@ fill(void *context, pr_err *err)
          "INSERT INTO function(id, file_id, qualname, name, first_line, kind,"
          " hash) VALUES(?,?,?,?,?,?,?)"},
     };
-    pr_code rc = PR_OK;
+    pr_code rc = exec_all(f->database, make_basis, err);
     for (size_t i = 0; i < sizeof tables / sizeof *tables && rc == PR_OK; i++)
         rc = fill_one(f, &tables[i], err);
-    return rc;
+    return rc == PR_OK ? exec_all(f->database, use_basis, err) : rc;
 }
 
 /* ---- interface ---- */

@@ -32,6 +32,21 @@ q_remote_row_replace(q_database *database,
 }
 
 pr_code
+q_remote_row_ask(q_database *database, const q_engine *engine, void *connection,
+                 pr_buffer *sql, const char *text, sqlite3_stmt **insert,
+                 pr_take_row take, void *context, pr_err *err)
+{
+    pr_code rc = sql->failed ? pr_no_memory(err)
+                             : q_database_prepare(database, text, insert, err);
+    if (rc == PR_OK)
+        rc = engine->ask(connection, sql, take, context, err);
+    sqlite3_finalize(*insert);
+    *insert = NULL;
+    pr_buffer_release(sql);
+    return rc;
+}
+
+pr_code
 q_remote_row_fail(pr_err *err)
 {
     return PR_FAIL(err, PR_DAMAGED, "a row of the server cannot be");

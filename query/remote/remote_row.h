@@ -6,6 +6,7 @@
 #define QUERY_REMOTE_REMOTE_ROW_H
 
 #include "query/database/database.h"
+#include "query/remote/engine.h"
 
 #include <base/text_rows.h>
 
@@ -13,6 +14,13 @@
 pr_code q_remote_row_replace(q_database *database,
                              pr_code (*fill)(void *context, pr_err *err),
                              void *context, pr_err *err);
+
+/* Ask the server `sql`, which is released, and give `take` each row; it finds
+ * the statement `text` in *insert, which is NULL again afterwards. */
+pr_code q_remote_row_ask(q_database *database, const q_engine *engine,
+                         void *connection, pr_buffer *sql, const char *text,
+                         sqlite3_stmt **insert, pr_take_row take, void *context,
+                         pr_err *err);
 
 /* PR_DAMAGED: a row of the server has impossible values. */
 pr_code q_remote_row_fail(pr_err *err);

@@ -167,16 +167,9 @@ read_table(reader *r, const table *t, pr_err *err)
     pr_buffer sql = {0};
     r->engine->put_rows(t->name, t->columns, &sql);
     pr_buffer_puts(&sql, t->rest);
-    pr_code rc = sql.failed ? pr_no_memory(err)
-                            : q_database_prepare(r->database, t->insert,
-                                                 &r->insert, err);
     r->table = t;
-    if (rc == PR_OK)
-        rc = r->engine->ask(r->connection, &sql, take_row, r, err);
-    sqlite3_finalize(r->insert);
-    r->insert = NULL;
-    pr_buffer_release(&sql);
-    return rc;
+    return q_remote_row_ask(r->database, r->engine, r->connection, &sql,
+                            t->insert, &r->insert, take_row, r, err);
 }
 
 static pr_code
