@@ -265,7 +265,7 @@ rec_threads_forget(rec_threads_table *table)
 {
     for (size_t i = 0; i < table->n_live; i++)
         forget(table->live[i]);
-    table->n_live = table->n_interps = 0;
+    table->n_live = table->n_interps = table->n_unbound = 0;
     pr_table_reset(&table->by_tstate);
     rec_thread_names_release(&table->names);
 }
@@ -324,8 +324,12 @@ rec_interp_add(const rec_threads_table *table, size_t i, rec_batch *w,
 void
 rec_interps_add(rec_threads_table *table, rec_batch *w)
 {
+    uint32_t offset = table->runtime->layout.tstate.native_thread_id;
     for (size_t i = 0; i < table->n_interps; i++)
         rec_interp_add(table, i, w, &table->interp[i].words);
+    for (size_t i = 0; i < table->n_unbound; i++)
+        table->unbound[i].piece =
+            rec_batch_add(w, table->unbound[i].tstate + offset, 8);
 }
 
 static void
@@ -360,12 +364,21 @@ rec_interp_parse(rec_threads_table *table, size_t i, const rec_batch *w,
            word_at(p, s, l->interp.threads_head) == in->threads_head;
 }
 
+static bool
+is_still_unbound(const rec_unbound *unbound, const rec_batch *w)
+{
+    const uint8_t *p = rec_batch_bytes(w, unbound->piece);
+    return p && rec_u64(p) == unbound->said;
+}
+
 bool
 rec_interps_parse(rec_threads_table *table, const rec_batch *w)
 {
     bool same = true;
     for (size_t i = 0; i < table->n_interps; i++)
         same = rec_interp_parse(table, i, w, &table->interp[i].words) && same;
+    for (size_t i = 0; i < table->n_unbound; i++)
+        same = is_still_unbound(&table->unbound[i], w) && same;
     return same;
 }
 
@@ -385,6 +398,8 @@ typedef struct listing {
     size_t n_interps;
     found *found;
     size_t n_found, cap_found;
+    rec_unbound unbound[REC_UNBOUND_MAX];
+    size_t n_unbound;
     pid_t *kernel; /* ids of the kernel's threads, once they are needed */
     size_t n_kernel;
 } listing;
@@ -499,13 +514,23 @@ bind_thread(const rec_threads_table *table, const found *f)
     t->is_main = is_main_thread(table, &table->interp[f->interp], t);
 }
 
+static void
+note_unbound(listing *list, const found *f)
+{
+    if (list->n_unbound < REC_UNBOUND_MAX)
+        list->unbound[list->n_unbound++] =
+            (rec_unbound){f->tstate, f->said, REC_NO_PIECE};
+}
+
 /* Two states of one thread: a new thread's state bears the id of the thread
  * that made it until it runs (3.11 Python/pystate.c), so the older counts. */
 static pr_code
 note_found(listing *list, found f, pr_err *err)
 {
     if (f.thread->listed_at) {
-        list->found[f.thread->listed_at - 1] = f;
+        found *newer = &list->found[f.thread->listed_at - 1];
+        note_unbound(list, newer);
+        *newer = f;
         return PR_OK;
     }
     if (!pr_grow(&list->found, &list->cap_found, list->n_found + 1,
@@ -624,9 +649,12 @@ list_thread(listing *list, uint64_t tstate, uint32_t interp, uint64_t *next,
                .pthread = rec_u64(p + l->tstate.thread_id),
                .said = rec_u64(p + l->tstate.native_thread_id),
                .interp = interp};
-    /* no thread has run it so far, or none runs it any more */
-    if (f.said == 0 || f.said > INT32_MAX || is_over(l, p))
+    if (f.said > INT32_MAX || is_over(l, p))
         return PR_OK;
+    if (f.said == 0) {
+        note_unbound(list, &f);
+        return PR_OK;
+    }
     f.thread =
         thread_of(table, in->id, tid_of(list, tstate, f.said, f.pthread));
     if (!f.thread)
@@ -696,6 +724,8 @@ adopt(listing *list, pr_err *err)
                  sizeof *table->live))
         return pr_no_memory(err);
     adopt_interps(list);
+    memcpy(table->unbound, list->unbound, sizeof table->unbound);
+    table->n_unbound = list->n_unbound;
     for (size_t i = 0; i < table->n_live; i++)
         if (!table->live[i]->listed_at)
             forget(table->live[i]);

@@ -39,6 +39,17 @@ typedef struct rec_interp {
     uint32_t id;
 } rec_interp;
 
+/* A thread state that no thread runs so far.  Its thread binds it without a
+ * change of the list: native_thread_id shows that. */
+typedef struct rec_unbound {
+    uint64_t tstate;
+    uint64_t said; /* its native_thread_id when it was listed */
+    size_t piece;  /* that word, in the batch of rec_interps_add() */
+} rec_unbound;
+
+/* States that wait at one moment; a later one is seen at the next list. */
+enum { REC_UNBOUND_MAX = 16 };
+
 typedef struct rec_thread {
     uint64_t tstate;     /* 0: ended */
     uint64_t prev, next; /* its neighbours in the list */
@@ -108,6 +119,8 @@ typedef struct rec_threads_table {
     rec_counts ended_counts; /* their sum */
     rec_thread **live;       /* those in the lists at the last read */
     size_t n_live, cap_live;
+    rec_unbound unbound[REC_UNBOUND_MAX];
+    size_t n_unbound;
     int keep_below;     /* of each thread */
     pr_table by_key;    /* (interpreter, tid) -> all */
     pr_table by_tstate; /* -> live */
@@ -147,7 +160,7 @@ bool rec_threads_name(rec_threads_table *table, const rec_thread *thread,
                       char **ret, size_t *ret_len);
 
 /* Add to the batch the words of all interpreters that change from tick to
- * tick. */
+ * tick, and those of unbound thread states. */
 void rec_interps_add(rec_threads_table *table, rec_batch *batch);
 /* Parse them after the read.  False: they differ from the listed ones, and the
  * caller lists again. */

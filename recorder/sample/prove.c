@@ -541,10 +541,12 @@ rec_sample_captured(rec_unwinder *u, const rec_capture *c, pr_err *err)
 /* The letter of its state shows only that it is stopped: it counts as on a CPU
  * if it ran since its last sample. */
 pr_code
-rec_sample_stopped(rec_unwinder *u, rec_thread *t, pr_err *err)
+rec_sample_stopped(rec_unwinder *u, rec_thread *t, rec_sampled *ret,
+                   pr_err *err)
 {
     rec_read r;
     found f = {0};
+    *ret = REC_SAMPLED;
     pr_code code = read_thread(u, t, 0, &r, err);
     if (code != PR_OK)
         return code;
@@ -554,7 +556,7 @@ rec_sample_stopped(rec_unwinder *u, rec_thread *t, pr_err *err)
         return stop(t, &why, err);
     if (code != PR_OK) {
         u->program.listed_ms = 0;
-        return rec_sample_lose(u, t, reason_of(code), err);
+        return list_or_lose(u, t, code, ret, err);
     }
     if (t->sched.ran)
         f.status |= PR_ON_CPU;

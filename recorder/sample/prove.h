@@ -48,7 +48,7 @@ pr_code rec_sample_captured(rec_unwinder *unwinder, const rec_capture *capture,
 
 /* Sample a thread of a stopped target. */
 pr_code rec_sample_stopped(rec_unwinder *unwinder, rec_thread *thread,
-                           pr_err *err);
+                           rec_sampled *ret, pr_err *err);
 
 /* The CPU on which a thread with an rseq executes or did so last. */
 uint32_t rec_sample_cpu(rec_unwinder *unwinder, rec_thread *thread);

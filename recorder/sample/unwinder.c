@@ -367,21 +367,49 @@ refresh_name(rec_unwinder *u, rec_thread *t, pr_err *err)
     return rec_emitter_rename(&u->emitter, t, err);
 }
 
-/* Choose the threads to read; emit at once a sample of each that need not be
- * read. */
+/* Choose whether to read a thread; if it need not be read, emit its sample at
+ * once. */
 static pr_code
-choose_wanted(rec_unwinder *u, pr_err *err)
+choose(rec_unwinder *u, size_t i, pr_err *err)
+{
+    rec_thread *t = u->table.live[i];
+    bool chosen = is_chosen(u, t), refresh = is_refreshed(u, i);
+    pr_code code = refresh ? refresh_name(u, t, err) : PR_OK;
+    t->wanted = chosen && may_have_moved(u, t);
+    if (!chosen && !t->dead && !u->tick.silent)
+        rec_count_add(&t->counts, PR_COUNT_SKIPPED_THREADS, 1);
+    if (code != PR_OK || t->wanted)
+        return code;
+    return chosen ? rec_sample_unchanged(u, t, refresh, err)
+                  : rec_emitter_settle_before(&u->emitter, t, err);
+}
+
+static bool
+was_sampled(const rec_unwinder *u, const rec_thread *t)
+{
+    return t->sink_id != PR_NO_THREAD && t->last_us >= u->tick.time_us;
+}
+
+/* Within a tick: the threads whose states were found after the listing `listed`
+ * have begun since, and have no sample of it so far. */
+static pr_code
+choose_new(rec_unwinder *u, uint32_t listed, pr_err *err)
+{
+    pr_code code = PR_OK;
+    for (size_t i = 0;
+         u->table.listings != listed && i < u->table.n_live && code == PR_OK;
+         i++)
+        if (u->table.live[i]->bound_in > listed &&
+            !was_sampled(u, u->table.live[i]))
+            code = choose(u, i, err);
+    return code;
+}
+
+static pr_code
+choose_all(rec_unwinder *u, pr_err *err)
 {
     for (size_t i = 0; i < u->table.n_live; i++) {
-        rec_thread *t = u->table.live[i];
-        bool chosen = is_chosen(u, t), refresh = is_refreshed(u, i);
-        pr_code code = refresh ? refresh_name(u, t, err) : PR_OK;
-        t->wanted = chosen && may_have_moved(u, t);
-        if (!chosen && !t->dead && !u->tick.silent)
-            rec_count_add(&t->counts, PR_COUNT_SKIPPED_THREADS, 1);
-        if (code == PR_OK && !t->wanted)
-            code = chosen ? rec_sample_unchanged(u, t, refresh, err)
-                          : rec_emitter_settle_before(&u->emitter, t, err);
+        pr_code code = choose(u, i, err);
         if (code != PR_OK)
             return code;
     }
@@ -489,7 +517,29 @@ begin(rec_unwinder *u, pr_err *err)
     pr_code code = rec_emitter_tick(&u->emitter, u->tick.time_us, err);
     if (code != PR_OK)
         return code;
-    return choose_wanted(u, err);
+    return choose_all(u, err);
+}
+
+/* Open a pass and choose its threads: all in the first pass of a tick, later
+ * the new ones. */
+static pr_code
+open_and_choose(rec_unwinder *u, rec_thread **ret_likely, rec_read *ret,
+                pr_err *err)
+{
+    uint32_t listed = u->table.listings;
+    pr_code code = open_pass(u, ret_likely, ret, err);
+    if (code != PR_OK)
+        return code;
+    return u->tick.begun ? choose_new(u, listed, err) : begin(u, err);
+}
+
+/* A broken read: the pass ends, and the next one tries it again. */
+static pr_code
+note_broken(rec_thread *t, bool *ret_broken)
+{
+    rec_count_add(&t->counts, PR_COUNT_RETRIES, 1);
+    *ret_broken = true;
+    return PR_OK;
 }
 
 static pr_code
@@ -503,11 +553,8 @@ sample_all(rec_unwinder *u, bool *ret_broken, pr_err *err)
         pr_code code = rec_sample(u, t, &sampled, err);
         if (code != PR_OK)
             return code;
-        if (sampled == REC_BROKEN) {
-            rec_count_add(&t->counts, PR_COUNT_RETRIES, 1);
-            *ret_broken = true;
-            return PR_OK;
-        }
+        if (sampled == REC_BROKEN)
+            return note_broken(t, ret_broken);
     }
     return PR_OK;
 }
@@ -518,9 +565,7 @@ run_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
     rec_thread *likely;
     rec_read read;
     *ret_broken = false;
-    pr_code code = open_pass(u, &likely, &read, err);
-    if (code == PR_OK && !u->tick.begun)
-        code = begin(u, err);
+    pr_code code = open_and_choose(u, &likely, &read, err);
     if (code != PR_OK)
         return code;
     if (likely && likely->wanted) {
@@ -535,17 +580,36 @@ run_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
     return sample_all(u, ret_broken, err);
 }
 
+/* A pass while the target is stopped. */
 static pr_code
-sample_all_stopped(rec_unwinder *u, pr_err *err)
+run_stopped_pass(rec_unwinder *u, bool *ret_broken, pr_err *err)
 {
     rec_thread *likely;
     rec_read read;
-    pr_code code = open_pass(u, &likely, &read, err);
-    if (code == PR_OK)
-        code = begin(u, err);
-    for (size_t i = 0; code == PR_OK && i < u->table.n_live; i++)
-        if (u->table.live[i]->wanted)
-            code = rec_sample_stopped(u, u->table.live[i], err);
+    *ret_broken = false;
+    pr_code code = open_and_choose(u, &likely, &read, err);
+    for (size_t i = 0; code == PR_OK && i < u->table.n_live; i++) {
+        rec_thread *t = u->table.live[i];
+        rec_sampled sampled = REC_SAMPLED;
+        if (t->wanted)
+            code = rec_sample_stopped(u, t, &sampled, err);
+        if (sampled == REC_BROKEN)
+            return note_broken(t, ret_broken);
+    }
+    return code;
+}
+
+static pr_code
+try_pass(rec_unwinder *u,
+         pr_code (*run)(rec_unwinder *u, bool *ret_broken, pr_err *err),
+         pr_err *err)
+{
+    bool broken = true;
+    pr_code code = PR_OK;
+    for (int i = 0; i < BROKEN_TRIES && broken && code == PR_OK; i++) {
+        u->tick.exhausted = i + 1 == BROKEN_TRIES;
+        code = run(u, &broken, err);
+    }
     return code;
 }
 
@@ -583,7 +647,7 @@ run_stopped(rec_unwinder *u, pr_err *err)
     uint64_t used_ns = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pr_code code = rec_ptrace_stop(&u->pause, err);
     if (code == PR_OK)
-        code = sample_all_stopped(u, err);
+        code = try_pass(u, run_stopped_pass, err);
     rec_ptrace_resume(&u->pause);
     uint64_t stopped_ns = rec_now_ns() - begun_ns;
     used_ns = rec_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
@@ -759,18 +823,6 @@ recover(rec_unwinder *u, pr_code failed, const pr_err *why, pr_err *err)
     return PR_OK;
 }
 
-static pr_code
-try_pass(rec_unwinder *u, pr_err *err)
-{
-    bool broken = true;
-    pr_code code = PR_OK;
-    for (int i = 0; i < BROKEN_TRIES && broken && code == PR_OK; i++) {
-        u->tick.exhausted = i + 1 == BROKEN_TRIES;
-        code = run_pass(u, &broken, err);
-    }
-    return code;
-}
-
 /* Collections are read more rarely than threads: the ring holds several. */
 static pr_code
 watch_collections(rec_unwinder *u, pr_err *err)
@@ -818,7 +870,7 @@ pass(rec_unwinder *u, pr_err *err)
         return pass_of_tasks(u, err);
     if (u->opts.strategy == REC_BLOCKING && !u->tick.silent)
         return run_stopped(u, err);
-    pr_code code = try_pass(u, err);
+    pr_code code = try_pass(u, run_pass, err);
     if (code == PR_OK && u->tick.last)
         code = lose_rest(u, err);
     return code == PR_OK ? find_next(u, err) : code;

@@ -89,4 +89,65 @@ def self_time_shares_are_those_of_the_programs_own_clock(python):
     live.expect_within(shares.STANDARD_ERRORS, lambda: deviations(python))
 
 
+# ---- threads one after another ----
+
+BRIEF_S = 8
+BRIEF_US = 1000  # the interval
+
+
+def begins_and_ends(path):
+    """[(begin of a round, begin of its thread's work, end)] in ns, whole
+    rounds."""
+    with open(path, "rb") as file:
+        n, = struct.unpack("Q", file.read(8))
+        return list(struct.iter_unpack("3Q", file.read(24 * n)))
+
+
+def in_rounds(rounds, condition):
+    """{round: samples} of the runs that meet the condition."""
+    database = live.Database("run.bin")
+    start_us = database.value("SELECT start_us FROM profile")
+    begins = [begin for begin, _, _ in rounds]
+    found = {}
+    for t0_us, n in database.rows(
+            "SELECT run.t0_us, n FROM run JOIN thread ON thread.id = thread_id"
+            " LEFT JOIN node ON node.id = node_id"
+            " LEFT JOIN function ON function.id = function_id"
+            " WHERE " + condition):
+        i = bisect.bisect_right(begins, 1000 * (start_us + t0_us)) - 1
+        found[i] = found.get(i, 0) + n
+    return found
+
+
+def brief_deviation(python):
+    """{"work": standard errors by which threads have too many samples}, by the
+    rounds in which no tick was missed."""
+    with live.Target(python, "in_turn.py", "rounds", preferred=True) as target:
+        live.record(target, "run.bin", "-f", seconds=BRIEF_S)
+        rounds = begins_and_ends("rounds")
+    works = in_rounds(rounds, "qualname = 'work'")
+    ticks = in_rounds(rounds, "is_main")
+    blocks = []
+    for i in sorted(ticks)[1:-1]:
+        if not 0 <= i < len(rounds) - 1:
+            continue
+        begin, work, end = rounds[i]
+        length = rounds[i + 1][0] - begin
+        if abs(ticks[i] - length / 1000 / BRIEF_US) < 1.5:
+            blocks.append((works.get(i, 0), ticks[i], (end - work) / length))
+    print("# %d of %d rounds are quiet" % (len(blocks), len(ticks)))
+    if len(blocks) < ENOUGH_ROUNDS:
+        raise live.Skip("the machine is busy, %d of %d rounds were quiet" %
+                        (len(blocks), len(ticks)))
+    off = shares.deviation(blocks)
+    print("# %d samples of work, %+.1f standard errors" % (
+        sum(own for own, _, _ in blocks), off))
+    return {"work": off}
+
+
+@live.each_python
+def brief_threads_have_the_share_of_their_own_clock(python):
+    live.expect_within(shares.STANDARD_ERRORS, lambda: brief_deviation(python))
+
+
 live.run()

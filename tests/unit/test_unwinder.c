@@ -197,6 +197,64 @@ a_thread_that_begins_is_sampled_in_the_tick_that_lists_it(void **state)
     assert_int_equal(total(w, PR_COUNT_SLEEPING), 1);
 }
 
+/* Thread i has this kernel id from now on. */
+static void
+put_id(world *w, size_t i, pid_t tid)
+{
+    uint32_t at = w->f->u.program.runtime.layout.tstate.native_thread_id;
+    fake_put64(&w->f->fake, w->f->thread[i].tstate + at, (uint64_t)tid);
+}
+
+/* The state of OTHER says `tid` until its thread runs: nothing but that word
+ * changes then. */
+static void
+expect_sample_once_bound(world *w, pid_t tid)
+{
+    put_id(w, OTHER, tid);
+    tick(w);
+    uint32_t listed = w->f->u.table.listings;
+    tick(w);
+    assert_int_equal(w->f->u.table.n_live, 1);
+    assert_int_equal(w->f->u.table.listings, listed);
+    put_id(w, OTHER, w->sleeper.tid);
+    tick(w);
+    assert_int_equal(w->f->u.table.n_live, 2);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), 1);
+}
+
+static void
+a_new_thread_is_sampled_in_the_tick_that_finds_it_bound(void **state)
+{
+    expect_sample_once_bound(*state, 0);
+}
+
+/* CPython 3.11: until then its state has the id of the thread that made it. */
+static void
+so_is_one_whose_state_had_its_makers_id(void **state)
+{
+    expect_sample_once_bound(*state, fake_own_tid());
+}
+
+/* The list does not change: the new state lies where the old one lay. */
+static void
+a_thread_with_the_state_of_one_that_ended_is_sampled_at_once(void **state)
+{
+    world *w = *state;
+    uint32_t switches = w->f->u.program.runtime.layout.gil.switch_number;
+    sleeper heir;
+    sleeper_start(&heir, 1);
+    sleeper_wait_until_asleep(&w->sched, heir.tid);
+    tick(w);
+    end_sleeper(w);
+    put_id(w, OTHER, heir.tid);
+    fake_put64(&w->f->fake, w->f->gil + switches, 2);
+    tick(w);
+    assert_int_equal(fake_find(w->f, OTHER)->tid, heir.tid);
+    assert_int_equal(count(w, OTHER, PR_COUNT_SLEEPING), 1);
+    assert_int_equal(total(w, PR_COUNT_LOST_GONE), 0);
+    sleeper_finish(&heir);
+}
+
 /* ---- threads that the kernel does not have ---- */
 
 enum {
@@ -305,7 +363,12 @@ a_stop_samples_no_thread_that_the_kernel_does_not_have(void **state)
     rec_thread *t = fake_find(w->f, OTHER);
     assert_int_equal(rec_emitter_tick(&w->f->u.emitter, 1000, NULL), PR_OK);
     t->wanted = t->vanished = true;
-    assert_int_equal(rec_sample_stopped(&w->f->u, t, NULL), PR_OK);
+    rec_sampled sampled;
+    w->f->u.tick.exhausted = false;
+    assert_int_equal(rec_sample_stopped(&w->f->u, t, &sampled, NULL), PR_OK);
+    assert_int_equal(sampled, REC_BROKEN); /* first the list is read anew */
+    w->f->u.tick.exhausted = true;
+    assert_int_equal(rec_sample_stopped(&w->f->u, t, &sampled, NULL), PR_OK);
     assert_int_equal(count(w, OTHER, PR_COUNT_LOST_GONE), 1);
     assert_int_equal(count(w, OTHER, PR_COUNT_STOPPED), 0);
 }
@@ -508,6 +571,11 @@ main(void)
         TEST_13(a_thread_that_slept_on_is_not_read_again),
         TEST_15(threads_that_the_options_leave_out_are_counted),
         TEST_15(a_thread_that_begins_is_sampled_in_the_tick_that_lists_it),
+        TEST_15(a_new_thread_is_sampled_in_the_tick_that_finds_it_bound),
+        TEST_13(a_new_thread_is_sampled_in_the_tick_that_finds_it_bound),
+        TEST_13(so_is_one_whose_state_had_its_makers_id),
+        TEST_15(a_thread_with_the_state_of_one_that_ended_is_sampled_at_once),
+        TEST_13(a_thread_with_the_state_of_one_that_ended_is_sampled_at_once),
         TEST_15(a_state_of_another_process_is_lost_once),
         TEST_13(a_state_of_another_process_is_lost_once),
         TEST_13(a_child_that_had_not_run_is_sampled_under_its_own_id),
