@@ -324,7 +324,10 @@ rec_interp_add(const rec_threads_table *table, size_t i, rec_batch *w,
 void
 rec_interps_add(rec_threads_table *table, rec_batch *w)
 {
-    uint32_t offset = table->runtime->layout.tstate.native_thread_id;
+    const rec_layout *l = &table->runtime->layout;
+    uint32_t offset = l->tstate.native_thread_id;
+    table->newest = rec_batch_add(
+        w, table->runtime->address + l->runtime.interpreters_head, 8);
     for (size_t i = 0; i < table->n_interps; i++)
         rec_interp_add(table, i, w, &table->interp[i].words);
     for (size_t i = 0; i < table->n_unbound; i++)
@@ -374,7 +377,9 @@ is_still_unbound(const rec_unbound *unbound, const rec_batch *w)
 bool
 rec_interps_parse(rec_threads_table *table, const rec_batch *w)
 {
-    bool same = true;
+    const uint8_t *newest = rec_batch_bytes(w, table->newest);
+    bool same = newest && table->n_interps &&
+                rec_u64(newest) == table->interp[0].address;
     for (size_t i = 0; i < table->n_interps; i++)
         same = rec_interp_parse(table, i, w, &table->interp[i].words) && same;
     for (size_t i = 0; i < table->n_unbound; i++)

@@ -109,8 +109,10 @@ typedef struct rec_threads_table {
     const rec_process *process;
     const rec_runtime *runtime;
     rec_memory *memory;
-    rec_interp *interp;
+    rec_interp *interp; /* newest first */
     size_t n_interps, cap_interps;
+    size_t newest;    /* the word that leads to it, in the batch of
+                    * rec_interps_add() */
     rec_thread **all; /* those that live, and some that ended; owned */
     size_t n_all, cap_all;
     rec_ended *ended; /* the others that did */

@@ -139,6 +139,39 @@ counts_that_were_not_emitted_are_kept_whole(void **state)
     assert_true(w->table.all[0]->counts.changed);
 }
 
+/* Read the words of a tick: do they show the listed state? */
+static bool
+is_as_listed(world *w)
+{
+    rec_batch batch;
+    assert_int_equal(rec_batch_init(&batch, &w->memory, NULL), PR_OK);
+    rec_interps_add(&w->table, &batch);
+    assert_int_equal(rec_batch_read(&batch, NULL), PR_OK);
+    bool same = rec_interps_parse(&w->table, &batch);
+    rec_batch_release(&batch);
+    return same;
+}
+
+/* CPython puts a new interpreter at the head of the list, so no word of the
+ * others changes (3.15 Python/pystate.c, PyInterpreterState_New()). */
+static void
+a_new_interpreter_shows_in_the_next_tick(void **state)
+{
+    world *w = *state;
+    const rec_layout *l = &w->runtime.layout;
+    uint8_t *newest = calloc(1, table_3_15[INTERP_SIZE]);
+    assert_non_null(newest);
+    only(w, FIRST_TID);
+    assert_true(is_as_listed(w));
+    put(newest + l->interp.next, (uintptr_t)w->interp);
+    put(w->runtime_state + l->runtime.interpreters_head, (uintptr_t)newest);
+    assert_false(is_as_listed(w));
+    assert_int_equal(rec_threads_list(&w->table, NULL), PR_OK);
+    assert_int_equal(w->table.n_interps, 2);
+    assert_true(is_as_listed(w));
+    free(newest);
+}
+
 int
 main(void)
 {
@@ -149,6 +182,8 @@ main(void)
             a_thread_that_comes_again_goes_on_where_it_was, begin, end),
         cmocka_unit_test_setup_teardown(
             counts_that_were_not_emitted_are_kept_whole, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_new_interpreter_shows_in_the_next_tick, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
