@@ -219,7 +219,23 @@ conv_job_delivered(pr_code rc)
     return rc == PR_OK || rc == PR_CUT || rc == PR_DAMAGED;
 }
 
-/* A range or a filter without a sample is not a success. */
+/* The range holds no sample; of a damaged file, the message also says what is
+ * missing. */
+static pr_code
+refuse_range(pr_code had, pr_err *err)
+{
+    if (had == PR_OK)
+        PR_FAIL(err, PR_NAME, "no sample lies in the range of time");
+    else
+        pr_err_wrap(err, "no sample lies in the range of time");
+    if (err)
+        err->code = PR_NAME;
+    pr_err_hint(err, "'pyconv --info FILE' shows how long it is");
+    return PR_NAME;
+}
+
+/* A range or a filter without a sample is not a success; but a file that is cut
+ * may still grow into the range. */
 static pr_code
 feed(conv_sources *sources, const conv_opts *opts, pr_sink *sink,
      bool one_namespace, pr_err *err)
@@ -228,12 +244,8 @@ feed(conv_sources *sources, const conv_opts *opts, pr_sink *sink,
     pr_code rc =
         conv_sources_feed(sources, opts, sink, one_namespace, &samples, err);
     bool range = opts->from_us > 0 || opts->to_us < UINT64_MAX;
-    if (rc == PR_OK && samples == 0 && range) {
-        PR_FAIL(err, PR_NAME, "no sample lies in the range of time");
-        pr_err_hint(err, "'pyconv --info FILE' shows how long it is");
-        return PR_NAME;
-    }
-    return rc;
+    bool ended = rc == PR_OK || rc == PR_DAMAGED;
+    return ended && samples == 0 && range ? refuse_range(rc, err) : rc;
 }
 
 /* Codes of conv_sources_feed(); with PR_CUT and PR_DAMAGED there is a model. */
@@ -269,11 +281,12 @@ build_model(conv_sources *sources, const conv_target *target,
     return rc;
 }
 
-/* A later failure counts more than missing input. */
+/* Two answers as one: a failure is worse than missing input, and of two answers
+ * with missing input the first one keeps its message. */
 static pr_code
-then(pr_code had, pr_code rc, pr_err *err, const pr_err *later)
+worse(pr_code had, pr_code rc, const pr_err *later, pr_err *err)
 {
-    if (rc == PR_OK)
+    if (rc == PR_OK || (had != PR_OK && conv_job_delivered(rc)))
         return had;
     if (err)
         *err = *later;
@@ -307,7 +320,7 @@ write_model(conv_sources *sources, const conv_target *target, conv_job *job,
         asked != CONV_TIME_SAMPLES;
     memcpy(report->unmatched, filtered.unmatched, sizeof report->unmatched);
     conv_model_free(model);
-    return then(had, rc, err, &later);
+    return worse(had, rc, &later, err);
 }
 
 /* ---- without a model ---- */
@@ -416,17 +429,6 @@ check_totals(const conv_sources *sources, const conv_target *target,
 
 /* ---- several inputs ---- */
 
-/* The worse of two answers; the first one keeps its message. */
-static pr_code
-worse(pr_code had, pr_code rc, const pr_err *later, pr_err *err)
-{
-    if (had != PR_OK || rc == PR_OK)
-        return had;
-    if (err)
-        *err = *later;
-    return rc;
-}
-
 pr_code
 conv_job_add(const char *path, const conv_target *target, conv_job *job,
              conv_report *report, pr_err *err)
@@ -449,22 +451,19 @@ static pr_code
 write_each(const conv_paths *paths, const conv_target *target, conv_job *job,
            conv_report *report, pr_err *err)
 {
-    pr_code had = target->begin(job, err), rc = had;
-    if (rc != PR_OK)
-        return rc;
-    for (size_t i = 0; i < paths->n && conv_job_delivered(rc); i++) {
+    pr_code had = target->begin(job, err);
+    if (had != PR_OK)
+        return had;
+    for (size_t i = 0; i < paths->n && conv_job_delivered(had); i++) {
         pr_err later = PR_ERR_INIT;
         job->source = paths->at[i];
-        rc = conv_job_add(paths->at[i], target, job, report, &later);
-        if (conv_job_delivered(rc))
-            had = worse(had, rc, &later, err);
-        else if (err)
-            *err = later;
+        pr_code rc = conv_job_add(paths->at[i], target, job, report, &later);
+        had = worse(had, rc, &later, err);
     }
     pr_err later = PR_ERR_INIT;
-    bool keep = conv_job_delivered(rc) && job->has_output;
+    bool keep = conv_job_delivered(had) && job->has_output;
     pr_code ended = target->end(job, keep, &later);
-    return keep ? then(had, ended, err, &later) : worse(had, rc, &later, NULL);
+    return keep ? worse(had, ended, &later, err) : had;
 }
 
 /* All inputs as one profile. */
@@ -527,7 +526,7 @@ end_output(pr_code rc, const char *output, conv_job *job, conv_report *report,
     report->delivered = committed == PR_OK;
     if (report->delivered && ret)
         *ret = *report;
-    return then(rc, committed, err, &later);
+    return worse(rc, committed, &later, err);
 }
 
 /* A small profile of any content must not fill a disk. */

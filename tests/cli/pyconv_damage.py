@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Counts of a file with a damaged part: samples that are not there are lost,
-and no more samples are proven than there are.
+and no more samples are proven than there are; failures beside it.
 
     pyconv_damage.py [SEED]
 """
@@ -108,6 +108,55 @@ def check_damaged(results):
     results.check("markdown counts the lost samples", lost == absent + 5, lost)
 
 
+def content(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def check_failure(results):
+    """A failure after a damaged or cut input keeps its status, and the output
+    stays as it was."""
+    with open("stub.bin", "wb") as file:
+        file.write(content("run.bin")[:100])
+    with open("empty.bin", "wb"):
+        pass
+    outputs.convert("run.bin", "sqlite", "good.db")
+    for first in ("damaged.bin", "stub.bin"):
+        for second, status, *options in (
+                ("nofile.bin", 1), ("empty.bin", 1),
+                ("run.bin", 4, "--between", "1h..2h"),
+                ("run.bin", 4, "--focus", "nothing_is_called_so")):
+            for output in (["-fo", "good.db"], ["--into", "good.db"],
+                           ["-o", "new.db"]):
+                before = content(output[1])
+                done = subprocess.run(
+                    [outputs.PYCONV, first, second, *options, *output],
+                    capture_output=True, text=True, check=False)
+                results.check(
+                    f"{first} {second} {options} {output}: status {status}, "
+                    "and the output is as before",
+                    done.returncode == status and
+                    content(output[1]) == before,
+                    (done.returncode, done.stderr))
+    for name in ("run.bin", "damaged.bin"):
+        for target in ("sqlite", "csv", "bin"):
+            done = outputs.convert(name, target, "new", "--between", "1h..2h")
+            results.check(
+                f"{name} to {target}: no sample lies in the range",
+                done.returncode == 4 and "lies in the range" in done.stderr
+                and not os.path.exists("new"), (done.returncode, done.stderr))
+    os.mkdir("folder")
+    for name in ("empty.bin", "stub.bin"):
+        os.rename(name, "folder/" + {"stub.bin": "a.bin"}.get(name, name))
+    done = outputs.convert("folder", "sqlite", "folder.db")
+    results.check("a cut and an empty file leave no database",
+                  done.returncode == 1 and not os.path.exists("folder.db"),
+                  (done.returncode, done.stderr))
+
+
 def main():
     seed = sys.argv[1] if len(sys.argv) > 1 else random.randrange(1 << 32)
     print(f"# seed {seed}")
@@ -120,6 +169,7 @@ def main():
         damage("run.bin")
         check_whole(results)
         check_damaged(results)
+        check_failure(results)
     results.exit()
 
 
