@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -72,13 +73,14 @@ path_of(const archive *a, const char *name)
     return path;
 }
 
-/* A file that is not a profile, or only a part of one, is one problem among
- * many files; a fault of the database or of this process ends all of it. */
+/* A file that is not a profile, or only a part of one, or has no stacks
+ * (PR_USAGE: the options were checked before) is one problem among many files;
+ * a fault of the database or of this process ends all of it. */
 static bool
 is_problem(pr_code rc)
 {
     return rc == PR_CUT || rc == PR_DAMAGED || rc == PR_FOREIGN ||
-           rc == PR_NEWER || rc == PR_LIMIT;
+           rc == PR_NEWER || rc == PR_LIMIT || rc == PR_USAGE;
 }
 
 static pr_code
@@ -98,7 +100,15 @@ remove_file(archive *a, const char *name, int64_t profile, pr_err *err)
     return rc == PR_OK ? release(a, profile, err) : rc;
 }
 
-/* Files go while the folder is read, and some this user may not read. */
+static bool
+name_is_gone(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) != 0 && errno == ENOENT;
+}
+
+/* Files go while the folder is read, some this user may not read, and some are
+ * links to nothing. */
 static pr_code
 convert_file(archive *a, conv_file *file, bool *ret_gone, pr_err *err)
 {
@@ -110,7 +120,7 @@ convert_file(archive *a, conv_file *file, bool *ret_gone, pr_err *err)
     a->job.source = file->name;
     pr_code rc = conv_job_add(path, &into_archive, &a->job, &report, err);
     if (rc == PR_IO && access(path, R_OK) != 0) {
-        *ret_gone = errno == ENOENT;
+        *ret_gone = name_is_gone(path);
         file->mark.size = -1; /* to be tried again */
         rc = PR_DAMAGED;
     }
@@ -339,7 +349,9 @@ find_problems(const archive *a, pr_err *err)
     if (rc != PR_OK)
         return rc;
     if (n > 1)
-        pr_err_wrap(&problem, "%lld files are not whole, the first one",
+        pr_err_wrap(&problem,
+                    "%lld files cannot be read, or only in part, the "
+                    "first one",
                     (long long)n);
     /* the profiles that can be read are a part of the folder */
     if (profiles && problem.code != PR_OK && problem.code != PR_CUT)

@@ -61,6 +61,16 @@ conv_files_add(conv_files *files, char *name, const conv_mark *mark,
     return PR_OK;
 }
 
+/* A link that leads nowhere is a file that cannot be read. */
+static bool
+find_file(int folder, const char *name, struct stat *ret)
+{
+    if (fstatat(folder, name, ret, 0) == 0)
+        return S_ISREG(ret->st_mode);
+    return fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISLNK(ret->st_mode);
+}
+
 static pr_code
 read_folder(DIR *dir, conv_files *files, pr_err *err)
 {
@@ -69,8 +79,7 @@ read_folder(DIR *dir, conv_files *files, pr_err *err)
     pr_code rc = PR_OK;
     clock_gettime(CLOCK_REALTIME, &now);
     for (struct dirent *d; rc == PR_OK && (d = readdir(dir)) != NULL;) {
-        if (!is_profile(d->d_name) ||
-            fstatat(dirfd(dir), d->d_name, &st, 0) != 0 || !S_ISREG(st.st_mode))
+        if (!is_profile(d->d_name) || !find_file(dirfd(dir), d->d_name, &st))
             continue;
         const conv_mark mark = mark_of(&st, ns_of(&now));
         rc = conv_files_add(files, strdup(d->d_name), &mark, 0, err);

@@ -25,8 +25,8 @@ typedef struct conv_files {
     size_t n, cap;
 } conv_files;
 
-/* List the regular files of the folder that end in ".bin".  A file that changed
- * just now gets a mark that equals no other, because the clock of the file
+/* List the regular files of the folder that end in ".bin", and the links of such
+ * a name that lead nowhere.  A file that changed just now gets a mark that equals no other, because the clock of the file
  * system may be too coarse to show its next change. */
 pr_code conv_folder_scan(const char *folder, conv_files *ret, pr_err *err);
 

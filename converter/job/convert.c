@@ -381,17 +381,19 @@ write_sink(conv_sources *sources, const conv_target *target, conv_job *job,
 
 /* ---- totals without stacks ---- */
 
-/* The targets that write them, as words. */
+/* The targets that write them, as words, if this one does not. */
 static void
-hint_totals(pr_err *err)
+hint_totals(const conv_target *target, pr_err *err)
 {
     char names[200];
     size_t n = 0;
+    if (target->of_totals)
+        return;
     for (size_t i = 0; i < N_TARGETS && n < sizeof names; i++)
         if (targets[i]->of_totals)
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s",
                                   n ? ", " : "", targets[i]->info.name);
-    pr_err_hint(err, "targets that do not: %s", names);
+    pr_err_hint(err, "targets that need none: %s", names);
 }
 
 /* Totals have neither samples that a filter could choose nor other times. */
@@ -403,15 +405,9 @@ check_totals(const conv_sources *sources, const conv_target *target,
     conv_filters of_samples = o->filters;
     if (!path)
         return PR_OK;
-    if (!target->of_totals) {
-        PR_FAIL(err, PR_USAGE,
-                "target '%s' needs stacks, and '%s' has totals of functions",
-                target->info.name, path);
-        hint_totals(err);
-        return PR_USAGE;
-    }
     of_samples.strip_prefix.n = of_samples.map.n = 0;
     const choice choices[] = {
+        {!target->of_totals, false, "stacks"},
         {conv_filters_given(&of_samples), false, "stacks to filter"},
         {o->from_us > 0 || o->to_us < UINT64_MAX, false, "times to choose"},
         {o->max_depth != 0, false, "stacks to shorten"},
@@ -420,10 +416,12 @@ check_totals(const conv_sources *sources, const conv_target *target,
         {o->time != CONV_TIME_DEFAULT, false, "choice of time"},
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        if (choices[i].given)
-            return PR_FAIL(err, PR_USAGE,
-                           "'%s' has totals of functions, and no %s", path,
-                           choices[i].what);
+        if (choices[i].given) {
+            PR_FAIL(err, PR_USAGE, "'%s' has totals of functions, and no %s",
+                    path, choices[i].what);
+            hint_totals(target, err);
+            return PR_USAGE;
+        }
     return PR_OK;
 }
 

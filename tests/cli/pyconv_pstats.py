@@ -313,7 +313,8 @@ def check_refusals(results, path):
     listed = run("--list").stdout.split("\n\n")[0].splitlines()
     for name in [line.split()[0] for line in listed if line[:1].strip()]:
         if name not in TARGETS | ELSEWHERE:
-            check_refused(results, name, 2, "needs stacks", path, "--to", name)
+            check_refused(results, name, 2, "and no stacks", path, "--to",
+                          name)
     for option in (["--focus", "fib"], ["--hide", "fib"], ["--threads", "1"],
                    ["--where", "gil"], ["--hide-native"], ["--max-depth", "9"],
                    ["--between", "0s..1s"], ["--lines"],

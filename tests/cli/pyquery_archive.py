@@ -6,6 +6,7 @@
 
 import csv
 import ctypes
+import marshal
 import os
 import random
 import shutil
@@ -256,17 +257,30 @@ def damage():
         file.write(whole[:len(whole) // 3])
     with open("day/text.bin", "w", encoding="ascii") as file:
         file.write("text, not a profile\n" * 9)
+    with open("day/totals.bin", "wb") as file:
+        marshal.dump({("a.py", 1, "f"): (1, 1, 0.5, 0.5, {})}, file)
+    with open("day/empty.bin", "wb"):
+        pass
+    os.symlink("nothing", "day/link.bin")
+    os.symlink("loop.bin", "day/loop.bin")
     done = run("day", "summary")
     check("damaged files are reported once, the others answered",
-          done.returncode == 3 and done.stderr.count("note: ") == 1 and
-          "2 files" in done.stderr and "profiles," in done.stdout,
+          done.returncode == 3 and done.stderr.count("pyquery: ") == 1 and
+          "6 files" in done.stderr and "profiles," in done.stdout,
           done.stderr)
     again = run("day", "summary")
     check("and again, without reading them", again.stdout == done.stdout and
           again.stderr == done.stderr and again.returncode == 3, again.stderr)
     with open("day/p0000011.bin", "wb") as file:
         file.write(whole)
-    os.unlink("day/text.bin")
+    for name in ("text", "empty", "link", "loop"):
+        os.unlink("day/%s.bin" % name)
+    done = run("day", "summary")
+    check("a file that has no stacks is named",
+          done.returncode == 3 and "profiles," in done.stdout and
+          "'day/totals.bin' has totals of functions, and no stacks" in
+          done.stderr, done.stderr)
+    os.unlink("day/totals.bin")
     same_answers("day", "files that are whole again")
 
 
