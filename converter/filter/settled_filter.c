@@ -1,6 +1,6 @@
 /*
- * settled_filter.c - the samples of a file that grows are left out from a
- * moment on: they will be read again, with what follows them.
+ * settled_filter.c - samples are left out from a moment on: the end of a range,
+ * or in a file that grows, where they will be read again with what follows them.
  *
  * The first one of a thread ends the time of the sample before it.
  */

@@ -586,10 +586,10 @@ conv_stacks_process(const conv_stacks *s, size_t i)
 typedef struct replay {
     conv_stacks *s;
     pr_sink *sink;
-    const pr_progress *progress;
-    uint64_t from_us, to_us;
-    uint64_t samples, done; /* emitted; emitted or out of range */
+    const conv_stacks_opts *opts;
+    uint64_t samples, done; /* in range; of all */
     uint32_t shown;         /* the thread's stack, as the sink knows it */
+    bool awaits; /* no sample of the thread follows its emitted ones */
     pr_list push;
     uint64_t time[CHUNK];
     uint8_t status[CHUNK];
@@ -687,7 +687,6 @@ emit_chunk(replay *r, uint32_t id, uint32_t stack, uint32_t n, pr_err *err)
     if (rc != PR_OK)
         return rc;
     r->shown = stack;
-    r->samples += n;
     const pr_delta delta = {.thread = id,
                             .keep = keep,
                             .n_push = (uint32_t)r->push.n,
@@ -696,6 +695,19 @@ emit_chunk(replay *r, uint32_t id, uint32_t stack, uint32_t n, pr_err *err)
                             .time_us = r->time,
                             .status = r->status};
     return PR_SINK_CALL(r->sink, delta, &delta, err);
+}
+
+/* Is it in the range, or the sample after it? */
+static bool
+is_wanted(replay *r, uint64_t time_us)
+{
+    bool past = time_us >= r->opts->to_us && r->opts->to_us != UINT64_MAX;
+    bool next = past && r->awaits && r->opts->with_next;
+    bool in_range = !past && time_us >= r->opts->from_us;
+    r->samples += in_range;
+    if (in_range || next)
+        r->awaits = in_range;
+    return in_range || next;
 }
 
 static pr_code
@@ -708,7 +720,7 @@ emit_entry(replay *r, uint32_t id, const entry *e, const layout *l,
         uint32_t k = 0;
         for (; i < n && k < CHUNK; i++) {
             uint64_t time = begin + time_of(l, i);
-            if (time < r->from_us || time >= r->to_us)
+            if (!is_wanted(r, time))
                 continue;
             r->time[k] = time;
             r->status[k++] = e->status;
@@ -716,8 +728,9 @@ emit_entry(replay *r, uint32_t id, const entry *e, const layout *l,
         rc = emit_chunk(r, id, e->node, k, err);
     }
     r->done += n;
-    if (r->progress->report)
-        r->progress->report(r->progress->context, r->done, r->s->samples);
+    if (r->opts->progress.report)
+        r->opts->progress.report(r->opts->progress.context, r->done,
+                                 r->s->samples);
     return rc;
 }
 
@@ -729,6 +742,7 @@ emit_thread(replay *r, uint32_t id, pr_err *err)
     uint64_t now = 0;
     pr_code rc = PR_OK;
     r->shown = 0;
+    r->awaits = false;
     for (const entry *e = t->entries; e < end && rc == PR_OK; e++) {
         layout l = lay_out(e, end, r->s->start.interval_us);
         if (!e->is_gap)
@@ -758,11 +772,10 @@ emit_all(replay *r, pr_err *err)
 }
 
 pr_code
-conv_stacks_replay(conv_stacks *s, uint64_t from_us, uint64_t to_us,
-                   const pr_progress *progress, pr_sink *sink,
+conv_stacks_replay(conv_stacks *s, const conv_stacks_opts *opts, pr_sink *sink,
                    uint64_t *ret_samples, pr_err *err)
 {
-    bool part = from_us > 0 || to_us < UINT64_MAX;
+    bool part = opts->from_us > 0 || opts->to_us < UINT64_MAX;
     if (part && !s->facts.in_time)
         return PR_FAIL(err, PR_USAGE,
                        "this file does not say when its samples were taken");
@@ -771,9 +784,7 @@ conv_stacks_replay(conv_stacks *s, uint64_t from_us, uint64_t to_us,
         return pr_no_memory(err);
     r->s = s;
     r->sink = sink;
-    r->progress = progress;
-    r->from_us = from_us;
-    r->to_us = to_us;
+    r->opts = opts;
     pr_code rc = emit_all(r, err);
     if (ret_samples)
         *ret_samples = r->samples;

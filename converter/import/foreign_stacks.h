@@ -109,11 +109,17 @@ uint64_t conv_stacks_length_us(const conv_stacks *stacks);
 /* The i-th process, at least one; NULL past the end. */
 const pr_process *conv_stacks_process(const conv_stacks *stacks, size_t i);
 
-/* Emit samples with from_us <= time < to_us, from start() to stats(), without
- * finish().  PR_USAGE for a part of the time unless entries are in the order of
- * time; or the sink's code. */
-pr_code conv_stacks_replay(conv_stacks *stacks, uint64_t from_us,
-                           uint64_t to_us, const pr_progress *progress,
+/* As in pf_replay_opts. */
+typedef struct conv_stacks_opts {
+    uint64_t from_us, to_us;
+    bool with_next;
+    pr_progress progress;
+} conv_stacks_opts;
+
+/* Emit the samples that the options choose, from start() to stats(), without
+ * finish(); *ret_samples of them lie in the range.  PR_USAGE for a part of the time unless
+ * entries are in the order of time; or the sink's code. */
+pr_code conv_stacks_replay(conv_stacks *stacks, const conv_stacks_opts *opts,
                            pr_sink *sink, uint64_t *ret_samples, pr_err *err);
 
 #endif

@@ -138,8 +138,11 @@ conv_recording_replay(conv_recording *r, const pf_replay_opts *opts,
 {
     if (r->reader)
         return pf_reader_replay(r->reader, opts, sink, ret_samples, err);
-    pr_code rc = conv_stacks_replay(r->stacks, opts->from_us, opts->to_us,
-                                    &opts->progress, sink, ret_samples, err);
+    const conv_stacks_opts stacks = {.from_us = opts->from_us,
+                                     .to_us = opts->to_us,
+                                     .with_next = opts->with_next != 0,
+                                     .progress = opts->progress};
+    pr_code rc = conv_stacks_replay(r->stacks, &stacks, sink, ret_samples, err);
     if (rc != PR_OK || r->cut.code == PR_OK)
         return rc;
     if (err)

@@ -369,6 +369,7 @@ replay(const conv_sources *sources, source *s, const conv_opts *opts,
     pf_replay_opts replay = PF_REPLAY_OPTS_INIT;
     replay.from_us = less(opts->from_us, s->shift_us);
     replay.to_us = less(opts->to_us, s->shift_us);
+    replay.with_next = opts->to_us != UINT64_MAX;
     replay.jobs = opts->jobs;
     if (opts->progress.report)
         replay.progress = (pr_progress){report_part, progress};

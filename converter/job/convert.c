@@ -248,6 +248,18 @@ feed(conv_sources *sources, const conv_opts *opts, pr_sink *sink,
     return ended && samples == 0 && range ? refuse_range(rc, err) : rc;
 }
 
+/* The reader emits the sample after the range as well: the filters leave it
+ * out, and it ends the time of the sample before it. */
+static conv_filters
+filters_of(const conv_opts *opts)
+{
+    conv_filters filters = opts->filters;
+    bool ends = opts->to_us != UINT64_MAX;
+    if (ends && (!filters.settled_us || opts->to_us < filters.settled_us))
+        filters.settled_us = opts->to_us;
+    return filters;
+}
+
 /* Codes of conv_sources_feed(); with PR_CUT and PR_DAMAGED there is a model. */
 static pr_code
 build_model(conv_sources *sources, const conv_target *target,
@@ -263,6 +275,7 @@ build_model(conv_sources *sources, const conv_target *target,
                                  .used_order = target->used_order,
                                  .memory = job->opts->memory};
     const conv_opts *opts = job->opts;
+    const conv_filters filters = filters_of(opts);
     conv_model *model;
     pr_sink *first;
     pr_code rc = conv_model_new(&how, &model, err);
@@ -270,7 +283,7 @@ build_model(conv_sources *sources, const conv_target *target,
         return rc;
     const conv_skip skip = {conv_model_skip, model};
     uint32_t max_depth = opts->max_depth ? opts->max_depth : target->max_depth;
-    rc = conv_filters_open(&opts->filters, max_depth, false, &skip, filtered,
+    rc = conv_filters_open(&filters, max_depth, false, &skip, filtered,
                            conv_model_sink(model), &first, err);
     if (rc == PR_OK)
         rc = feed(sources, opts, first, false, err);
@@ -368,10 +381,11 @@ write_sink(conv_sources *sources, const conv_target *target, conv_job *job,
     if (rc != PR_OK)
         return rc;
     job->has_output = true;
+    const conv_filters filters = filters_of(job->opts);
     conv_filtered filtered = {{0}};
     counter count = {.sink = {&counter_ops, sink}};
-    rc = conv_filters_open(&job->opts->filters, job->opts->max_depth, true,
-                           NULL, &filtered, &count.sink, &sink, err);
+    rc = conv_filters_open(&filters, job->opts->max_depth, true, NULL,
+                           &filtered, &count.sink, &sink, err);
     if (rc == PR_OK)
         rc = feed(sources, job->opts, sink, job->opts->no_compression, err);
     report->samples = count.samples;

@@ -594,16 +594,29 @@ model_delta(pr_sink *sink, const pr_delta *delta, pr_err *err)
     return add_samples(model, thread, state, delta, err);
 }
 
+/* The end of the time that a sample stands for. */
+static uint64_t
+observed_until(const conv_model *model, const conv_thread *thread,
+               uint64_t last_us, uint64_t until_us)
+{
+    uint64_t interval = interval_at(model, thread->process, last_us);
+    return (until_us - last_us) / 2 < interval ? until_us
+                                               : last_us + 2 * interval;
+}
+
 void
 conv_model_skip(void *context, uint32_t id, uint64_t time_us)
 {
     conv_model *model = context;
+    conv_thread *thread = &model->threads[id];
     thread_state *state = &model->input->threads[id];
+    uint64_t last_us = state->run.last_us;
     if (state->run.n == 0)
         return;
-    weigh(model, &model->threads[id], &state->run, time_us);
+    weigh(model, thread, &state->run, time_us);
+    thread->end_us = observed_until(model, thread, last_us, time_us);
     /* its memory is there: a later run takes no more */
-    if (close_run(model, &model->threads[id], state, NULL) != PR_OK)
+    if (close_run(model, thread, state, NULL) != PR_OK)
         model->input->failed = true;
 }
 

@@ -207,17 +207,20 @@ enter(pf_decoder *d, pf_track *t)
 
 /* ---- emitting ---- */
 
-/* The part of the run in the wanted time: a run is in the order of time. */
+/* The part of the run in the wanted time, and maybe the sample after it: a run
+ * is in the order of time. */
 static uint32_t
-clip(const pf_decoder *d, uint32_t *first, uint32_t n)
+clip(const pf_decoder *d, const pf_track *t, uint32_t *first, uint32_t n,
+     bool *ret_next)
 {
-    uint32_t i = 0;
+    uint32_t i = 0, end = n;
     while (i < n && d->time_us[i] < d->from_us)
         i++;
-    while (n > i && d->time_us[n - 1] >= d->to_us && d->to_us != UINT64_MAX)
-        n--;
+    while (end > i && d->time_us[end - 1] >= d->to_us && d->to_us != UINT64_MAX)
+        end--;
     *first = i;
-    return n - i;
+    *ret_next = d->with_next && end < n && (end > i || t->awaits);
+    return end - i + *ret_next;
 }
 
 /* Emit a thread of a CPython file with its first record, which is also the
@@ -250,6 +253,7 @@ emit_run(pf_decoder *d, uint32_t n, pr_err *err)
     pf_track *t = &d->track[d->thread];
     uint64_t first_us = d->time_us[0], last_us = d->time_us[n - 1];
     uint32_t first = 0;
+    bool next = false;
     pr_code code;
     see_times(d, first_us, last_us, n);
     if (d->thread >= d->threads_emitted &&
@@ -257,7 +261,7 @@ emit_run(pf_decoder *d, uint32_t n, pr_err *err)
         return code;
     if (first_us < d->from_us ||
         (last_us >= d->to_us && d->to_us != UINT64_MAX)) {
-        n = clip(d, &first, n);
+        n = clip(d, t, &first, n, &next);
         if (n == 0)
             return PR_OK;
     }
@@ -270,7 +274,8 @@ emit_run(pf_decoder *d, uint32_t n, pr_err *err)
                       .status = d->status + first};
     code = PR_SINK_CALL(d->sink, delta, &delta, err);
     d->sink_failed = code != PR_OK;
-    d->emitted += n;
+    d->emitted += n - next;
+    t->awaits = !next;
     t->emitted = t->depth;
     return code;
 }

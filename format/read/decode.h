@@ -5,8 +5,9 @@
  *     keeps nothing of a record but its thread's stack and time.
  *  D2 Records come in pieces.  A record that a piece cuts is left for the next
  *     piece; a run that it cuts goes on there.
- *  D3 Samples outside the wanted time change the stack and are not emitted; the
- *     next emitted delta holds all changes since the last emitted one.
+ *  D3 Samples outside the wanted time change the stack and are not emitted,
+ *     besides the next one that with_next wants; the next emitted delta holds
+ *     all changes since the last emitted one.
  *  D4 The decoder keeps a thread's stack between segments: a segment that
  *     begins with the stack that the thread had emits no change.
  *  D5 A clock that steps back, in a file of CPython, stands still until it has
@@ -27,6 +28,7 @@ typedef struct pf_track {
     uint32_t emitted; /* outermost frames that are also on the sink's stack */
     uint32_t epoch;   /* the last segment that names the thread */
     bool fresh;       /* no record of it in this segment so far */
+    bool awaits;      /* no sample follows the last one that was emitted */
     uint64_t debt;    /* time_us less the time of a clock that stepped back */
 } pf_track;
 
@@ -40,7 +42,8 @@ typedef struct pf_decoder {
     pr_sink *sink;
     pf_names *names;
     uint64_t from_us, to_us;
-    bool learn; /* no checkpoint names threads: emit them as they appear */
+    bool with_next; /* emit the first sample after them as well */
+    bool learn;     /* no checkpoint names threads: emit them as they appear */
 
     pf_track *track; /* [n_tracks], by the thread's number */
     size_t n_tracks, track_cap;
@@ -65,7 +68,7 @@ typedef struct pf_decoder {
     uint32_t bases, entered; /* threads named, and those with a record */
 
     bool sink_failed; /* the code is the sink's: stop */
-    uint64_t emitted; /* samples */
+    uint64_t emitted; /* samples in the wanted time */
     uint64_t records[PF_POP_PUSH + 1];
     pf_reader_stats stats; /* all but the counts by kind of record */
 } pf_decoder;

@@ -275,16 +275,74 @@ emit_kept(replay *p, const pf_segment *s, pr_err *err)
     return pf_checkpoint_walk(kept, &rest_ops, p, err);
 }
 
+/* Threads with samples in the range, for which a segment after it was not found
+ * so far. */
+typedef struct next_choice {
+    const pf_names *names;
+    bool *awaits;  /* [names->n_threads] */
+    bool in_range; /* is this segment, so its threads await one */
+    bool found;    /* this segment has a thread that awaits one */
+} next_choice;
+
+static pr_code
+note_thread(void *context, pf_ref ref, uint64_t base_us, pr_err *err)
+{
+    next_choice *c = context;
+    uint32_t thread = pf_names_find_thread(c->names, ref);
+    (void)base_us;
+    (void)err;
+    if (thread < c->names->n_threads) {
+        c->found |= c->awaits[thread];
+        c->awaits[thread] = c->in_range;
+    }
+    return PR_OK;
+}
+
+/* Want also the segments with the first samples after the range. */
+static pr_code
+choose_next(const replay *p, bool *wanted, pr_err *err)
+{
+    static const pf_checkpoint_ops thread_ops = {.base = note_thread};
+    const pf_names *names = &p->r->names;
+    next_choice c = {.names = names};
+    c.awaits = calloc(names->n_threads + 1, sizeof *c.awaits);
+    if (!c.awaits)
+        return pr_no_memory(err);
+    pr_code code = PR_OK;
+    for (size_t i = 0; i < p->r->n_segments && code == PR_OK; i++) {
+        const pf_segment *s = &p->r->segment[i];
+        if (s->lost || s->samples == 0 || s->last_us < p->opts.from_us)
+            continue;
+        c.in_range = wanted[i];
+        c.found = false;
+        code = pf_checkpoint_walk(kept_of(p->r, s), &thread_ops, &c, err);
+        wanted[i] |= c.found;
+    }
+    free(c.awaits);
+    return code;
+}
+
 /* A segment without samples is always wanted, since it has no time and may hold
  * events of any time. */
-static void
-choose_segments(replay *p, bool *wanted)
+static pr_code
+choose_segments(const replay *p, bool *wanted, pr_err *err)
 {
-    p->decoder.stats.segments_damaged = p->r->missing;
     for (size_t i = 0; i < p->r->n_segments; i++) {
         const pf_segment *s = &p->r->segment[i];
         wanted[i] = !s->lost &&
                     (s->samples == 0 || is_wanted(p, s->first_us, s->last_us));
+    }
+    return p->opts.with_next && p->opts.to_us != UINT64_MAX
+               ? choose_next(p, wanted, err)
+               : PR_OK;
+}
+
+static void
+count_segments(replay *p, const bool *wanted)
+{
+    p->decoder.stats.segments_damaged = p->r->missing;
+    for (size_t i = 0; i < p->r->n_segments; i++) {
+        const pf_segment *s = &p->r->segment[i];
         p->decoder.stats.segments_damaged += s->lost;
         p->decoder.stats.segments_skipped += !s->lost && !wanted[i];
         if (!s->lost && !wanted[i])
@@ -314,10 +372,12 @@ emit_segments(replay *p, pr_err *err)
     bool *wanted = calloc(r->n_segments + 1, sizeof *wanted);
     if (!wanted)
         return pr_no_memory(err);
-    choose_segments(p, wanted);
+    pr_code code = choose_segments(p, wanted, err);
+    count_segments(p, wanted);
     report(p);
-    pr_code code = pf_loader_new(&r->in, r->swapped, r->segment, wanted,
-                                 r->n_segments, p->opts.jobs, &loader, err);
+    if (code == PR_OK)
+        code = pf_loader_new(&r->in, r->swapped, r->segment, wanted,
+                             r->n_segments, p->opts.jobs, &loader, err);
     if (code != PR_OK) {
         free(wanted);
         return code;
@@ -532,6 +592,7 @@ pf_reader_replay(pf_reader *r, const pf_replay_opts *opts, pr_sink *sink,
         return code;
     p.decoder.from_us = p.opts.from_us;
     p.decoder.to_us = p.opts.to_us;
+    p.decoder.with_next = p.opts.with_next != 0;
     code = run(&p, err);
     keep_stats(&p);
     if (ret_samples)

@@ -68,14 +68,14 @@ typedef struct pf_replay_opts {
                            * caller's thread alone calls the sink, and makes the
                            * same calls in the same order for any number */
     pr_progress progress; /* in samples */
+    int with_next;        /* 1: emit also, of each thread that has samples in
+                           * the range, the sample after them, which ends the
+                           * time of the last one */
 } pf_replay_opts;
 
-#define PF_REPLAY_OPTS_INIT                       \
-    {                                             \
-        sizeof(pf_replay_opts), 0, UINT64_MAX, 0, \
-        {                                         \
-            NULL, NULL                            \
-        }                                         \
+#define PF_REPLAY_OPTS_INIT                                       \
+    {                                                             \
+        sizeof(pf_replay_opts), 0, UINT64_MAX, 0, {NULL, NULL}, 0 \
     }
 
 /* The budget of a file.  A file beyond it is refused with PR_LIMIT and a
@@ -124,7 +124,7 @@ const pr_count *pf_reader_count(const pf_reader *reader, size_t i);
 
 /* Emit the whole profile, or a range of time, to the sink: start() to stats();
  * the caller calls finish() or abort().  *ret_samples (may be NULL) is the
- * number of samples emitted.  opts NULL: the whole profile.
+ * number of samples emitted that lie in the range.  opts NULL: the whole profile.
  * Counts keep the order of P2 of sink.h and have the time of their checkpoint.
  * A lost part becomes a mark PR_MARK_LOST and counts in PR_COUNT_LOST_FILE.
  * PR_OK; PR_CUT or PR_DAMAGED after emitting all that is whole (err says what

@@ -6,10 +6,12 @@ generated profiles (spec/convert.md 3).
 """
 
 import collections
+import csv
 import fnmatch
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -281,6 +283,98 @@ def check_unknown_states(results, rnd):
                   "--where", "waiting")
 
 
+def parted(rnd):
+    """Threads that begin and end at different times, one of them with long
+    pauses."""
+    profile = make(rnd)
+    for tid, n, start, gap in ((20, 9, 300000, (900, 1100)),
+                               (21, 12, 0, (1000, 90000)),
+                               (22, 2, 5000, (700000,))):
+        stack = rnd.randrange(3), 4
+        thread = profile.threads[tid, 0] = profiles.Thread()
+        time = start
+        for _ in range(n):
+            thread.add(stack, [(time, 5)])
+            time += rnd.choice(gap)
+    return profile
+
+
+def rows_of_csv(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return {(row["function"], row["file"], row["line"], unit):
+                int(row[unit]) for row in csv.DictReader(file)
+                for unit in ("self_samples", "self_us")}
+
+
+def summary_of_callgrind(path):
+    with open(path, encoding="utf-8") as file:
+        line, = [line for line in file if line.startswith("summary: ")]
+    return dict(enumerate(map(int, line.split()[1:])))
+
+
+def threads_of_sqlite(path):
+    database = sqlite3.connect(path)
+    rows = database.execute("SELECT tid, samples, weight_us, unobserved_us"
+                            " FROM thread").fetchall()
+    ordered = database.execute("SELECT count(*) FROM thread WHERE t1_us <"
+                               " t0_us + (weight_us > 0)").fetchone()[0]
+    database.close()
+    assert not ordered, rows
+    return {(tid, i): value for tid, *values in rows
+            for i, value in enumerate(values)}
+
+
+def stacks_of_speedscope(path):
+    """The threads alone: a part with one of them has no profile of all."""
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    found = collections.Counter()
+    for profile in document["profiles"]:
+        if profile["name"] == "all threads":
+            continue
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            if stack and names[stack[0]] == "(not observed)":
+                continue
+            found[profile["name"], tuple(names[i] for i in stack)] += weight
+    return found
+
+
+READERS = {"csv": rows_of_csv, "callgrind": summary_of_callgrind,
+           "sqlite": threads_of_sqlite, "speedscope": stacks_of_speedscope}
+
+
+def check_parts(results, rnd, source, *options):
+    """The parts of a profile, cut anywhere, sum up to the whole."""
+    cuts = sorted(rnd.randrange(1, 900000) for _ in range(6))
+    bounds = [0, *cuts, 3600000000]
+    for target, read in READERS.items():
+        run(source, "--to", target, "-fo", "whole", *options)
+        whole = collections.Counter(read("whole"))
+        parts = collections.Counter()
+        for begin, end in zip(bounds, bounds[1:]):
+            done = run(source, "--to", target, "-fo", "part", "--between",
+                       f"{begin}us..{end}us", *options)
+            if done.returncode == 0:
+                parts.update(read("part"))
+        results.check(
+            f"the parts of {source} sum up, {target} {' '.join(options)}",
+            +parts == +whole and sum(whole.values()) > 0,
+            f"cuts {cuts}: {difference(+parts, +whole)}")
+
+
+def check_all_parts(results, rnd):
+    profile = parted(rnd)
+    harness.feed(profile, "parted.bin", segment=700)
+    harness.feed(profile, "plain.bin", compression=0)
+    run("parted.bin", "--to", "speedscope", "-o", "foreign.json")
+    check_parts(results, rnd, "parted.bin")
+    check_parts(results, rnd, "plain.bin")
+    check_parts(results, rnd, "foreign.json")
+    check_parts(results, rnd, "parted.bin", "--where", "gil")
+    check_parts(results, rnd, "parted.bin", "--time", "nominal")
+
+
 def check_tasks(results, rnd):
     """Three tasks of one thread, sampled at the same moments, weigh alike."""
     maker = profiles.Maker(rnd, names=(b"<task>", b"one", b"two", b"three",
@@ -321,6 +415,7 @@ def main():
         check_refusals(results, "run.bin")
         check_unknown_states(results, rnd)
         check_tasks(results, rnd)
+        check_all_parts(results, rnd)
     results.exit()
 
 

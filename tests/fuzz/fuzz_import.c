@@ -18,11 +18,11 @@ enum { REPLAYED_MAX = 1000000 };
 static pr_code
 replay(conv_stacks *stacks, uint64_t to_us, story *ret)
 {
-    static const pr_progress quiet = {NULL, NULL};
+    const conv_stacks_opts opts = {.to_us = to_us};
     uint64_t samples;
     story_begin(ret);
-    pr_code code = conv_stacks_replay(stacks, 0, to_us, &quiet, &ret->sink,
-                                      &samples, NULL);
+    pr_code code =
+        conv_stacks_replay(stacks, &opts, &ret->sink, &samples, NULL);
     if (code == PR_OK)
         assert_true(samples == ret->samples);
     return code;
