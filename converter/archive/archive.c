@@ -306,10 +306,10 @@ keep_a_log(sqlite3 *database)
 static pr_code
 open_database(const char *path, sqlite3 **ret, pr_err *err)
 {
-    pr_code rc = create_file(path, err);
+    pr_code rc = path ? create_file(path, err) : PR_OK;
     if (rc != PR_OK)
         return rc;
-    int opened = sqlite3_open_v2(path, ret,
+    int opened = sqlite3_open_v2(path ? path : ":memory:", ret,
                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                                      SQLITE_OPEN_NOFOLLOW,
                                  NULL);

@@ -4,7 +4,9 @@
 #include "converter/tables/row.h"
 
 #include <base/buffer.h>
+#include <base/create.h>
 #include <base/quote.h>
+#include <errno.h>
 #include <sqlite3.h>
 
 static pr_code
@@ -17,16 +19,28 @@ fail(int rc, int system_errno, const char *message, pr_err *err)
                 message);
     if (rc == SQLITE_BUSY)
         pr_err_hint(err, "another program writes to it; try again");
-    if (rc == SQLITE_FULL)
-        pr_err_hint(err, "make room, or write to another file system");
+    pr_hint_room(system_errno, err);
     return code;
+}
+
+/* SQLite keeps the errno of some failures only, and of an earlier one after
+ * others. */
+static int
+errno_of(sqlite3 *database, int rc)
+{
+    int sys = sqlite3_system_errno(database);
+    if (rc == SQLITE_FULL)
+        return ENOSPC;
+    if (rc == SQLITE_IOERR)
+        return sys ? sys : EIO;
+    return rc == SQLITE_CANTOPEN ? sys : 0;
 }
 
 pr_code
 conv_sqlite_fail(sqlite3 *database, pr_err *err)
 {
-    return fail(sqlite3_errcode(database), sqlite3_system_errno(database),
-                sqlite3_errmsg(database), err);
+    int rc = sqlite3_errcode(database) & 0xff;
+    return fail(rc, errno_of(database, rc), sqlite3_errmsg(database), err);
 }
 
 pr_code

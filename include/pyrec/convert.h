@@ -208,10 +208,10 @@ pr_code conv_grow(const char *input, const char *output, const conv_opts *opts,
  * are its files that end in .bin, and open it: a new or changed file is
  * converted, and the profile of a file that is gone leaves the database
  * (spec/schema.md, "Archives").  A database that does not exist is made, with
- * permissions 0600.  Several processes may call this at once; they share the
+ * permissions 0600; path NULL: one in memory.  Several processes may call this at once; they share the
  * work.  *ret sees no later change; the caller queries it and closes it.
  * Codes as conv_run(), PR_CUT and PR_DAMAGED with *ret; PR_NAME: the folder
- * has no profile. */
+ * has no profile; PR_IO with the errno if the database cannot be written. */
 pr_code conv_archive_open(const char *folder, const char *path,
                           const conv_opts *opts, struct sqlite3 **ret,
                           pr_err *err);

@@ -600,20 +600,38 @@ open_any(const q_inputs *inputs, uint64_t memory, sqlite3 **ret, pr_err *err)
                           ret, err);
 }
 
-/* A folder's database in the cache; PR_END without a cache. */
+/* Is this why a cache cannot be written?  A link in its place is not. */
+static bool
+is_unwritable(pr_code rc, int sys)
+{
+    static const int reasons[] = {ENOSPC, EDQUOT, EFBIG, EROFS,
+                                  EACCES, EPERM,  EIO};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (rc == PR_IO && sys == reasons[i])
+            return true;
+    return false;
+}
+
+/* A folder's database in the cache, or in memory without one. */
 static pr_code
 open_folder(const char *folder, uint64_t memory, sqlite3 **ret, pr_err *err)
 {
     conv_opts opts = CONV_OPTS_INIT;
     opts.memory = memory;
-    char *path;
-    pr_code rc = q_cache_path(folder, &path, err);
-    if (rc != PR_OK)
-        return rc;
-    rc = conv_archive_open(folder, path, &opts, ret, err);
-    if (rc == PR_IO || rc == PR_FOREIGN || rc == PR_NEWER)
-        pr_err_hint(err, "'%s' is the cache; it may be removed", path);
+    char *path = NULL;
+    pr_err seen = PR_ERR_INIT;
+    pr_code rc = q_cache_path(folder, &path, &seen);
+    if (rc == PR_OK)
+        rc = conv_archive_open(folder, path, &opts, ret, &seen);
+    if (rc == PR_END || (path && is_unwritable(rc, seen.sys))) {
+        pr_err_clear(&seen);
+        rc = conv_archive_open(folder, NULL, &opts, ret, &seen);
+    } else if (path && (rc == PR_IO || rc == PR_FOREIGN || rc == PR_NEWER)) {
+        pr_err_hint(&seen, "'%s' is the cache; it may be removed", path);
+    }
     free(path);
+    if (rc != PR_OK && err)
+        *err = seen;
     return rc;
 }
 
@@ -623,11 +641,9 @@ open_paths(const char *const *path, size_t n, uint64_t memory, sqlite3 **ret,
 {
     struct stat st;
     q_inputs inputs = {0};
-    bool folder = n == 1 && stat(path[0], &st) == 0 && S_ISDIR(st.st_mode);
-    pr_code rc = folder ? open_folder(path[0], memory, ret, err) : PR_END;
-    if (rc != PR_END)
-        return rc;
-    rc = q_inputs_expand(path, n, &inputs, err);
+    if (n == 1 && stat(path[0], &st) == 0 && S_ISDIR(st.st_mode))
+        return open_folder(path[0], memory, ret, err);
+    pr_code rc = q_inputs_expand(path, n, &inputs, err);
     if (rc == PR_OK)
         rc = open_any(&inputs, memory, ret, err);
     q_inputs_release(&inputs);

@@ -9,6 +9,7 @@ import ctypes
 import marshal
 import os
 import random
+import resource
 import shutil
 import signal
 import sqlite3
@@ -313,6 +314,34 @@ def no_cache():
           done.stderr)
 
 
+def full_disk():
+    """No file of this process may have more than 512 bytes."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+
+def no_room():
+    wanted = run("day", "top").stdout
+    with open("day/text.bin", "w", encoding="ascii") as file:
+        file.write("text, not a profile")
+    for cache, environment in (
+            ("full", {"XDG_CACHE_HOME": os.path.abspath("full")}),
+            ("none", {"XDG_CACHE_HOME": "/proc/nothing", "HOME": "/none"})):
+        done = subprocess.run([PYQUERY, "--csv", "day", "top"],
+                              env=dict(os.environ, **environment),
+                              preexec_fn=full_disk if cache == "full" else None,
+                              capture_output=True, text=True, check=False)
+        check("a cache '%s': the answer is made in memory, and a bad file is "
+              "named" % cache, done.returncode == 3 and done.stdout == wanted
+              and "'day/text.bin'" in done.stderr and
+              done.stderr.count("pyquery: ") == 1, done.stderr)
+    os.unlink("day/text.bin")
+    done = run("day", "top", cache="full")
+    check("with room again, the cache is used", done.stdout == wanted and
+          done.returncode == 0 and os.path.getsize(database("full")) > 9999,
+          done.stderr)
+
+
 def hostile_cache():
     path = database("open")
     os.unlink(path)
@@ -426,6 +455,7 @@ def main():
     damage()
     privacy()
     no_cache()
+    no_room()
     hostile_cache()
     at_once(rnd)
     changing()
