@@ -111,13 +111,16 @@ take_from(const pr_option *option, const char *value, void *at, pr_err *err)
                   : pr_option_refuse(option, value, err);
 }
 
+/* --into is an output and a target. */
 static pr_code
 take_into(const pr_option *option, const char *value, void *at, pr_err *err)
 {
     arguments *args = at;
     (void)option;
     (void)err;
-    args->into = value;
+    args->action = ARG_INTO;
+    args->target = "sqlite";
+    args->output = value;
     args->conv.add = 1;
     return PR_OK;
 }
@@ -290,17 +293,83 @@ fail_usage(pr_err *err, const char *what)
     return PR_USAGE;
 }
 
-/* --into is an output and a target. */
-static pr_code
-take_database(arguments *args, pr_err *err)
+/* ---- what goes together ---- */
+
+/* The options that an action takes.  All besides `never` if it converts; `only`
+ * these if it prints. */
+typedef struct action_rule {
+    const char *name, *hint;
+    const char *const *only, *const *never;
+} action_rule;
+
+static const char *const of_list[] = {"quiet", NULL};
+static const char *const of_readers[] = {"memory", "quiet", NULL};
+static const char *const not_convert[] = {NULL};
+static const char *const not_follow[] = {"into", "list", "info", "verify",
+                                         NULL};
+static const char *const not_into[] = {"to",   "output", "force",  "follow",
+                                       "list", "info",   "verify", NULL};
+
+static const action_rule rules[] = {
+    [ARG_CONVERT] = {"", NULL, NULL, not_convert},
+    [ARG_FOLLOW] = {"follow", "--follow converts one file again and again",
+                    NULL, not_follow},
+    [ARG_INTO] = {"into", "--into adds to a database of sqlite, or makes it",
+                  NULL, not_into},
+    [ARG_LIST] = {"list", "--list prints, and converts nothing", of_list, NULL},
+    [ARG_INFO] = {"info", "--info prints, and converts nothing", of_readers,
+                  NULL},
+    [ARG_VERIFY] = {"verify", "--verify reads, and converts nothing",
+                    of_readers, NULL},
+};
+
+static bool
+has_word(const char *const *words, const char *word)
 {
-    if (args->action != ARG_CONVERT)
-        return fail_usage(err, "--into converts once");
-    if (args->target || args->output)
-        return fail_usage(err, "--into takes no target and no output");
-    args->target = "sqlite";
-    args->output = args->into;
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static bool
+takes(const action_rule *rule, const char *option)
+{
+    if (strcmp(option, rule->name) == 0)
+        return true;
+    return rule->only ? has_word(rule->only, option)
+                      : !has_word(rule->never, option);
+}
+
+/* An option that the action would ignore is refused. */
+static pr_code
+check_options(const arguments *args, pr_err *err)
+{
+    const action_rule *rule = &rules[args->action];
+    for (size_t i = 0; rows[i].name; i++) {
+        if (!(args->given >> i & 1) || takes(rule, rows[i].name))
+            continue;
+        PR_FAIL(err, PR_USAGE, "--%s does not go with --%s", rows[i].name,
+                rule->name);
+        pr_err_hint(err, "%s", rule->hint);
+        return PR_USAGE;
+    }
     return PR_OK;
+}
+
+/* The files that the action takes: none, one, or some. */
+static pr_code
+check_files(const arguments *args, pr_err *err)
+{
+    bool many = args->action == ARG_CONVERT || args->action == ARG_INTO;
+    if (args->action == ARG_LIST)
+        return args->n_inputs ? fail_usage(err, "--list takes no file") : PR_OK;
+    if (args->n_inputs == 0)
+        return fail_usage(err, "no file given");
+    if (args->n_inputs == 1 || many)
+        return PR_OK;
+    PR_FAIL(err, PR_USAGE, "--%s takes one file", rules[args->action].name);
+    pr_err_hint(err, "try 'pyconv --help'");
+    return PR_USAGE;
 }
 
 static const conv_target_info *
@@ -360,31 +429,22 @@ check_server(const arguments *args, pr_err *err)
 static pr_code
 check_action(arguments *args, pr_err *err)
 {
-    size_t n = args->n_inputs;
-    if (args->action == ARG_LIST)
-        return n || args->target || args->output
-                   ? fail_usage(err, "--list takes no file")
-                   : PR_OK;
-    if (n == 0)
-        return fail_usage(err, "no file given");
-    bool converts = args->action == ARG_CONVERT || args->action == ARG_FOLLOW;
-    if (args->action == ARG_FOLLOW && n > 1)
-        return fail_usage(err, "--follow takes one file");
-    if (!converts && (n > 1 || args->target || args->output))
-        return fail_usage(err, "--info and --verify take one file, no target "
-                               "and no output");
-    if (args->into)
-        return take_database(args, err);
-    pr_code rc = converts && !args->target ? choose_target(args, err) : PR_OK;
-    if (rc == PR_OK && converts)
+    pr_code rc = check_options(args, err);
+    if (rc == PR_OK)
+        rc = check_files(args, err);
+    if (rc != PR_OK || rules[args->action].only)
+        return rc;
+    if (!args->target)
+        rc = choose_target(args, err);
+    if (rc == PR_OK)
         rc = check_follow(args, err);
-    return rc == PR_OK && converts ? check_server(args, err) : rc;
+    return rc == PR_OK ? check_server(args, err) : rc;
 }
 
 pr_code
 arg_parse(int argc, char **argv, arguments *ret, pr_err *err)
 {
-    static const pr_options options = {"pyconv", rows, false, 0};
+    static const pr_options options = {"pyconv", rows, false, AT(given)};
     arguments args = {.conv = CONV_OPTS_INIT, .argv = argv, .argc = argc};
     conv_name_list *const lists[] = {
         &args.conv.filters.threads,      &args.conv.filters.focus,

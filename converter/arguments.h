@@ -10,6 +10,7 @@
 typedef enum arg_action {
     ARG_CONVERT,
     ARG_FOLLOW,
+    ARG_INTO,
     ARG_INFO,
     ARG_VERIFY,
     ARG_LIST
@@ -17,7 +18,8 @@ typedef enum arg_action {
 
 typedef struct arguments {
     arg_action action;
-    const char *target, *output, *into; /* NULL: not given */
+    uint64_t given;              /* bit i: row i of the options */
+    const char *target, *output; /* NULL: not given */
     conv_opts conv;
     bool quiet;
     const char **names;       /* memory of the lists of conv.filters */

@@ -348,6 +348,7 @@ act(arguments *args)
         return verify(args->input[0], args->conv.memory, args->quiet);
     case ARG_CONVERT:
     case ARG_FOLLOW:
+    case ARG_INTO:
         break;
     }
     return convert(args);

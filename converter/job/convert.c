@@ -171,6 +171,8 @@ check_taken(const conv_target *t, const conv_opts *o, conv_style style,
          "compression"},
         {o->add != 0, t->takes & CONV_TAKES_ADD, "output to add to"},
         {o->force != 0, !t->info.adds, "output to replace"},
+        {o->output_max != 0, !t->by_path && !t->info.adds,
+         "text, which --max-output limits"},
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (choices[i].given && !choices[i].taken)
@@ -196,6 +198,9 @@ conv_job_plan(const conv_target *target, const conv_opts *opts,
         (opts->level != CONV_LEVEL_DEFAULT || opts->time != CONV_TIME_DEFAULT))
         return PR_FAIL(err, PR_USAGE,
                        "the stock style has its own level and time");
+    if (opts->no_compression && opts->zstd_level)
+        return PR_FAIL(err, PR_USAGE,
+                       "--level does not go with --compression none");
     if (opts->from_us >= opts->to_us)
         return PR_FAIL(err, PR_USAGE, "the range of time is empty");
     *ret = (conv_job){.opts = opts,

@@ -216,6 +216,51 @@ expect "info" 0 "$pyconv" --info run.bin
 holds "tells the state" out "^state *finished"
 holds "and the samples" out "^samples"
 expect "info writes no file" 2 "$pyconv" --info run.bin -o info.txt
+# An option that the action would ignore is refused by name.
+cp run.db into.db
+cp into.db into.kept
+for ignored in "--threads x" "--where gil" "--level 3" "--diff run.bin" \
+    "--from bin" "-f" "--between 0s..1s" "--focus x" "--ignore x" "--hide x" \
+    "--hide-native" "--strip-prefix /x" "--map a=b" "--lines" "--functions" \
+    "--max-depth 9" "--time real" "--style stock" "--source ." \
+    "--compression none" "--max-output 1M" "--to csv" "-o x.ignored" \
+    "--follow" "--into into.db"; do
+    for action in info verify list; do
+        file=run.bin
+        [ $action = list ] && file=
+        # shellcheck disable=SC2086
+        expect "--$action $ignored" 2 "$pyconv" --$action $file $ignored
+        # shellcheck disable=SC2086
+        expect "$ignored --$action" 2 "$pyconv" $ignored --$action $file
+        holds "which is named" err "error: --[a-z-]* does not go with --[a-z]*$"
+    done
+done
+for ignored in --info --verify --list --follow -f "--to sqlite" "-o x.ignored"; do
+    # shellcheck disable=SC2086
+    expect "--into and $ignored" 2 "$pyconv" run.bin --into into.db $ignored
+    holds "which is named" err "error: --[a-z]* does not go with --[a-z]*$"
+done
+for ignored in --info --verify --list "--into into.db"; do
+    # shellcheck disable=SC2086
+    expect "$ignored and --follow" 2 "$pyconv" run.bin $ignored --follow
+    holds "which is named" err "error: --[a-z]* does not go with --[a-z]*$"
+done
+expect "--info --verify" 2 "$pyconv" --info --verify run.bin
+holds "names both" err "--info does not go with --verify"
+expect "--list and a file" 2 "$pyconv" --list run.bin
+expect "a level without compression" 2 \
+    "$pyconv" run.bin -o x.ignored.bin --level 3 --compression none
+holds "is named" err "--level does not go with --compression none"
+expect "a limit of text for a database" 2 \
+    "$pyconv" run.bin -o x.ignored.db --max-output 1M
+holds "is named" err "--max-output"
+is "nothing is made" sh -c '! ls | grep -q ignored && cmp into.db into.kept'
+for taken in "--memory 1G" -q; do
+    # shellcheck disable=SC2086
+    expect "--info $taken" 0 "$pyconv" --info run.bin $taken
+    # shellcheck disable=SC2086
+    expect "--verify $taken" 0 "$pyconv" --verify run.bin $taken
+done
 expect "info to a full disk" 1 \
     sh -c '"$0" --info run.bin >/dev/full' "$pyconv"
 expect "info of an unfinished file" 3 \
