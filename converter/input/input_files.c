@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static pr_code
 add_path(conv_paths *paths, char *path, pr_err *err)
@@ -118,6 +119,16 @@ conv_paths_release(conv_paths *paths)
         free(paths->at[i]);
     free(paths->at);
     *paths = (conv_paths){0};
+}
+
+pr_code
+conv_paths_check(const conv_paths *paths, pr_err *err)
+{
+    for (size_t i = 0; i < paths->n; i++)
+        if (access(paths->at[i], R_OK) != 0)
+            return PR_FAIL_SYS(err, PR_IO, errno, "cannot open '%s'",
+                               paths->at[i]);
+    return PR_OK;
 }
 
 unsigned

@@ -21,6 +21,9 @@ pr_code conv_paths_expand(const char *base, const char *const *input, size_t n,
                           conv_paths *ret, pr_err *err);
 void conv_paths_release(conv_paths *paths);
 
+/* Can all files be opened?  PR_IO with the first one that cannot. */
+pr_code conv_paths_check(const conv_paths *paths, pr_err *err);
+
 /* The permissions that all files have: an output may have no more.  A file
  * whose stat() fails counts as private. */
 unsigned conv_paths_mode(const conv_paths *paths);

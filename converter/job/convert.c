@@ -657,6 +657,8 @@ conv_run(const char *const *input, size_t n, const char *target_name,
                            err);
     if (rc == PR_OK)
         rc = refuse_gzip(target, output, err);
+    if (rc == PR_OK) /* before the output is */
+        rc = conv_paths_check(&paths, err);
     if (rc == PR_OK) {
         bool into =
             target->info.adds || (opts.add && access(output, F_OK) == 0);

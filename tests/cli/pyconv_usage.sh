@@ -170,6 +170,20 @@ holds "names the targets" out "collapsed"
 expect "version" 0 "$pyconv" --version
 
 expect "a file that is not there" 1 "$pyconv" missing.bin --to pstats -f
+for to in csv sqlite bin pprof; do
+    expect "$to of a missing file in a missing folder" 1 \
+        "$pyconv" nowhere/missing.bin --to $to
+    holds "names the input" err "error: cannot open 'nowhere/missing.bin': No"
+    expect "a missing file after a good one, $to" 1 \
+        "$pyconv" run.bin missing.bin --to $to -o nowhere/x
+    holds "is named, not the output" err "error: cannot open 'missing.bin': No"
+done
+expect "a missing file for a database that is there" 1 \
+    "$pyconv" missing.bin --into run.db
+holds "is named" err "error: cannot open 'missing.bin': No"
+expect "a missing file to compare with" 1 \
+    "$pyconv" run.bin --diff missing.bin --to html -o nowhere/x
+holds "is named" err "error: cannot open 'missing.bin': No"
 expect "a file that is no profile" 1 \
     "$pyconv" "$vectors/bad-foreign-text.bin" --from bin -o x.pstats
 is "leaves no output" test ! -e x.pstats
