@@ -95,8 +95,10 @@ write_file(const rec_metrics *m, const char *path, pr_err *err)
 pr_code
 rec_metrics_write(const rec_metrics *metrics, const char *path, pr_err *err)
 {
-    char *part = NULL;
-    if (asprintf(&part, "%s.%ld.part", path, (long)getpid()) < 0)
+    char end[32];
+    snprintf(end, sizeof end, ".%ld.part", (long)getpid());
+    char *part = pr_unfinished_name(path, end);
+    if (!part)
         return pr_no_memory(err);
     pr_code rc = write_file(metrics, part, err);
     if (rc == PR_OK && rename(part, path) != 0)

@@ -96,28 +96,33 @@ create(conv_outfile *out, const char *name)
     return out->fd >= 0 ? 0 : errno;
 }
 
-/* A free name of this process, for the file that is open or else for a new
- * one; left-overs of killed processes are passed by.  0 or an errno. */
+/* Give the file that is open a name of this process, or else a new one.  0 or an
+ * errno. */
+static int
+try_temporary(conv_outfile *out, unsigned attempt)
+{
+    char end[48];
+    snprintf(end, sizeof end, ".part-%ld-%u", (long)getpid(), attempt);
+    char *name = pr_unfinished_name(out->path, end);
+    if (!name)
+        return ENOMEM;
+    report_unfinished(out, name);
+    int sys = out->fd >= 0 ? link_open(out->fd, name) : create(out, name);
+    if (sys == 0)
+        out->temporary = name;
+    else
+        free(name);
+    return sys;
+}
+
+/* Left-overs of killed processes are passed by.  0 or an errno. */
 static int
 take_temporary(conv_outfile *out)
 {
-    size_t size = strlen(out->path) + 64;
-    char *name = malloc(size);
-    if (!name)
-        return ENOMEM;
     int sys = EEXIST;
-    for (unsigned attempt = 0; attempt < 100 && sys == EEXIST; attempt++) {
-        snprintf(name, size, "%s.part-%ld-%u", out->path, (long)getpid(),
-                 attempt);
-        report_unfinished(out, name);
-        sys = out->fd >= 0 ? link_open(out->fd, name) : create(out, name);
-    }
-    if (sys != 0) {
-        free(name);
-        return sys;
-    }
-    out->temporary = name;
-    return 0;
+    for (unsigned attempt = 0; attempt < 100 && sys == EEXIST; attempt++)
+        sys = try_temporary(out, attempt);
+    return sys;
 }
 
 /* A file without a name, of which nothing is left however we end.  Not every

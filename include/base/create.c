@@ -4,6 +4,9 @@
 #include <base/create.h>
 
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 pr_code
@@ -54,6 +57,25 @@ pr_hint_room(int sys, pr_err *err)
 {
     if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
         pr_err_hint(err, "make room, or write to another file system");
+}
+
+char *
+pr_unfinished_name(const char *path, const char *end)
+{
+    const char *slash = strrchr(path, '/');
+    size_t name = slash ? (size_t)(slash - path) + 1 : 0;
+    size_t n = strlen(path), size = strlen(end) + 1;
+    if (n - name > NAME_MAX + 1 - size) {
+        n = name + NAME_MAX + 1 - size;
+        while (n > name && ((unsigned char)path[n] & 0xc0) == 0x80)
+            n--; /* to the beginning of a character */
+    }
+    char *whole = malloc(n + size);
+    if (!whole)
+        return NULL;
+    memcpy(whole, path, n);
+    memcpy(whole + n, end, size);
+    return whole;
 }
 
 int

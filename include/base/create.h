@@ -23,6 +23,11 @@ bool pr_is_same_file(const char *path, const struct stat *st);
 /* The hint for a file system without room, if the errno `sys` is of one. */
 void pr_hint_room(int sys, pr_err *err);
 
+/* The name of an unfinished file: the path with this end.  A name that would be
+ * too long for a file system lacks characters before the end.  The caller frees
+ * it; NULL: out of memory. */
+char *pr_unfinished_name(const char *path, const char *end);
+
 /* Write all bytes, whatever part of them one write() takes.  0 or an errno. */
 int pr_write_whole(int fd, const void *bytes, size_t n);
 

@@ -66,6 +66,28 @@ is "no part of an output is left" sh -c '! ls | grep -q part-'
 holds "the page says what the state of a CPU means" page.html \
     "on a CPU or queued for one"
 
+mkdir names
+for bytes in 240 249 255; do
+    for first in xx xä; do
+        for to in collapsed sqlite bin; do
+            made=names/$to$first$(printf "%0$((bytes - ${#to} - ${#first}))d" 0)
+            expect "$to to a name of $bytes bytes" 0 \
+                "$pyconv" run.bin --to $to -o "$made"
+            is "which is there" test -s "$made"
+        done
+    done
+done
+even=$(printf %0124d 0 | sed 's/0/ä/g')
+for made in names/$even names/x$even; do
+    expect "a name of long characters" 0 "$pyconv" run.bin --to sqlite -o "$made"
+    is "which is there" test -s "$made"
+done
+is "no part of a long name is left" sh -c '! ls names | grep -q part-'
+expect "a name that is too long" 1 "$pyconv" run.bin --to sqlite \
+    -o "$(printf %0256d 0)"
+holds "is refused" err "File name too long"
+is "and leaves nothing" sh -c '! ls | grep -q 0000'
+
 "$pyconv" run.bin --to collapsed -o - >stdout.txt
 is "'-' is standard output" cmp -s stdout.txt run.collapsed.txt
 expect "a database needs a file" 2 "$pyconv" run.bin --to sqlite -o -

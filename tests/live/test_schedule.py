@@ -17,6 +17,10 @@ def title(number):
     return "t%d-%d" % (os.getpid() % 100000, number)
 
 
+# as long as a name may be
+STATE = "state" + "-" * 245 + ".prom"
+
+
 def target(name):
     return live.Target(live.ANY_PYTHON, "titled.py", name, seconds=600)
 
@@ -28,7 +32,7 @@ class Recorder:
         self.folder = folder
         self.process = subprocess.Popen(
             [live.PYREC, "--every", "%ds" % EVERY, "--for", "200ms", "-o",
-             folder, "--metrics", "state.prom", "--label", "service=shop",
+             folder, "--metrics", STATE, "--label", "service=shop",
              *map(str, options)], stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):
@@ -59,7 +63,7 @@ def of(pid, folder="day"):
 
 def metrics():
     values = {}
-    with open("state.prom", encoding="ascii") as file:
+    with open(STATE, encoding="ascii") as file:
         text = file.read()
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -108,24 +112,24 @@ def a_schedule_fills_a_folder_with_labelled_profiles():
 @live.once
 def a_name_that_no_process_has_is_said_once():
     def windows():
-        return os.path.exists("state.prom")
+        return os.path.exists(STATE)
     for more, lines in ([], 1), (["-q"], 0):
         with Recorder("--name", title(9) + "*", *more) as recorder:
             live.wait_until(windows, "a window began")
-            first = os.stat("state.prom").st_mtime_ns
+            first = os.stat(STATE).st_mtime_ns
             # it is written anew at each window, after the search
             for _ in range(2):
                 live.wait_until(
-                    lambda: os.stat("state.prom").st_mtime_ns != first,
+                    lambda: os.stat(STATE).st_mtime_ns != first,
                     "another window began")
-                first = os.stat("state.prom").st_mtime_ns
+                first = os.stat(STATE).st_mtime_ns
             expect(recorder.end() == 0, "status %d",
                    recorder.process.returncode)
             said = recorder.process.stderr.read()
         expect(said.count("pyrec: note: no process matches '%s*'"
                           % title(9)) == lines and
                said.count("\n") == lines, "%r", said)
-        os.unlink("state.prom")
+        os.unlink(STATE)
 
 
 @live.once
@@ -165,7 +169,7 @@ def the_bound_of_size_holds_and_other_files_stay():
     with target(title(5)) as one:
         with Recorder("--name", title(5), "--max-size", "40K"):
             live.wait_until(
-                lambda: os.path.exists("state.prom") and
+                lambda: os.path.exists(STATE) and
                 metrics()[1]['pyrec_removed_total{bound="size"}'] >= 3,
                 "three recordings were removed")
             values = metrics()[1]
