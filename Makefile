@@ -335,8 +335,9 @@ MAN := $(if $(SCDOC),$(patsubst spec/man/%.scd,$(B)/man/%, \
        $(if $(HAVE_PYTHON),$(addprefix $(B)/man/pyrec-, \
            format.5 schema.5 query.7 compare.7 sampling.7)))
 # The first line has man run tbl, which lays out the tables.  scdoc turns
-# hyphens and even margins off before .TH, which turns them on again in groff 1.23.
-MANPAGE = { printf '%s\n' "'\\\" t" && $(SCDOC) | sed '/^\.TH/a .nh\n.ad l'; }
+# hyphens and even margins off before .TH, which turns them on again in groff 1.23,
+# as a list does (.IP, of scdoc 1.11.3) unless the string AD says otherwise.
+MANPAGE = { printf '%s\n' "'\\\" t" && $(SCDOC) | sed '/^\.TH/a .nh\n.ds AD l\n.ad l'; }
 $(B)/man/%: spec/man/%.scd
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
