@@ -1,8 +1,6 @@
 "use strict";
 /* The heading: the recording, and how far to trust it. */
 
-const LOST = ["lost_torn", "lost_moved", "lost_memory", "lost_gone", "lost_other"];
-
 const heading = {
   write({ facts, threads, isDiff }) {
     const [side, base] = facts.sides;
@@ -49,13 +47,14 @@ const heading = {
   /* Counters that the file does not have are not spoken of. */
   trust(side) {
     const count = (name) => side.counts[name] || 0;
-    const lost = LOST.reduce((sum, name) => sum + count(name), 0);
+    const losses = Object.keys(side.counts).filter((name) => name.startsWith("lost_"));
+    const lost = losses.reduce((sum, name) => sum + count(name), 0);
     const parts = [];
     const known = (...names) => names.some((name) => name in side.counts);
     const proven = count("proven") + count("sleeping") + count("stopped");
     if (known("proven", "sleeping", "stopped")) parts.push(`${text.count(proven)} proven`);
     if (known("unproven")) parts.push(`${text.count(count("unproven"))} unproven`);
-    if (known(...LOST)) parts.push(`${text.count(lost)} lost`);
+    if (losses.length) parts.push(`${text.count(lost)} lost`);
     if (!parts.length) parts.push("the recorder did not say how its samples were taken");
     const ticks = count("ticks") + count("missed");
     if (ticks) parts.push(`${text.percent(count("missed"), ticks)} % of the ticks missed`);

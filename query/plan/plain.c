@@ -224,7 +224,9 @@ static const char summary_sql[] = REAL_PROCESSES
     " UNION ALL SELECT 'sleeping', sum(sleeping) FROM thread"
     " UNION ALL SELECT 'unproven', sum(unproven) FROM thread"
     " UNION ALL SELECT 'stopped', sum(stopped) FROM thread"
-    " UNION ALL SELECT 'lost', " Q_LOST;
+    " UNION ALL SELECT 'lost', " Q_LOST
+    " UNION ALL SELECT 'missed', sum(CAST(value AS INTEGER)) FROM profile"
+    " CROSS JOIN meta ON profile_id = profile.id WHERE key = 'count.missed'";
 
 /* Everything that the recordings say of themselves. */
 static const char recorder_sql[] =

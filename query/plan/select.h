@@ -49,11 +49,11 @@ pr_code q_select_hidden(q_database *database, const q_query *query, char **ret,
  * profile. */
 #define Q_SHIFT "ifnull(wall_us - (SELECT min(wall_us) FROM profile), 0)"
 
-/* The number of lost samples, with those in damaged parts of files; NULL: not
- * known. */
+/* The number of lost samples: those of threads, and those of a process of which
+ * no thread is known, as in a damaged part of a file; NULL: not known. */
 #define Q_LOST                                                             \
     "(SELECT sum(n) FROM (SELECT lost AS n FROM thread UNION ALL SELECT n" \
-    " FROM loss WHERE reason = 'lost_file'))"
+    " FROM loss WHERE thread_id IS NULL))"
 
 /* The end of the longest recording, in microseconds since its start. */
 pr_code q_select_end(q_database *database, int64_t *ret, pr_err *err);

@@ -70,7 +70,7 @@ put_basis(pr_buffer *sql)
         " sum(ifNull(stopped, 0)) AS all_proven, sum(unproven) AS"
         " all_unproven, (SELECT sum(n) FROM (SELECT lost AS n FROM thread WHERE"
         " load IN (" LOADS ") UNION ALL SELECT toNullable(n) AS n FROM loss"
-        " WHERE reason = 'lost_file' AND load IN (" LOADS "))) AS all_lost FROM"
+        " WHERE thread IS NULL AND load IN (" LOADS "))) AS all_lost FROM"
         " thread WHERE load IN (" LOADS ")) AS b USING one");
 }
 

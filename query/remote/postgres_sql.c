@@ -60,8 +60,8 @@ put_basis(pr_buffer *sql)
              " coalesce(sum(proven), 0) + coalesce(sum(sleeping), 0) +"
              " coalesce(sum(stopped), 0) END AS proven, sum(unproven) AS"
              " unproven, (SELECT sum(n) FROM (SELECT lost AS n FROM"
-             " pyrec.thread UNION ALL SELECT n FROM pyrec.loss WHERE reason ="
-             " 'lost_file') AS l) AS lost FROM pyrec.thread) AS t");
+             " pyrec.thread UNION ALL SELECT n FROM pyrec.loss WHERE thread IS"
+             " NULL) AS l) AS lost FROM pyrec.thread) AS t");
 }
 
 static void

@@ -5,10 +5,13 @@ and no more samples are proven than there are; failures beside it.
     pyconv_damage.py [SEED]
 """
 
+import base64
+import gzip
 import json
 import os
 import random
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,12 +20,16 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import pyconv_outputs as outputs  # noqa: E402
+import canon  # noqa: E402
 import decoder  # noqa: E402
 import harness  # noqa: E402
 import profiles  # noqa: E402
 
 SAMPLES = {10: 400, 11: 150}
 UNPROVEN, LOST = {10: 7, 11: 0}, {10: 3, 11: 2}
+OF_PROCESS = 4  # lost, of no thread that is known
+ALL_LOST = sum(LOST.values()) + OF_PROCESS
+MISSED = 6
 PROOFS = ("proven", "sleeping", "unproven", "stopped")
 
 
@@ -35,6 +42,8 @@ def recording(rnd):
             (tid, 0, 0): [(9, n - UNPROVEN[tid] - 20)],
             (tid, 0, 1): [(9, 20)], (tid, 0, 2): [(9, UNPROVEN[tid])],
             (tid, 0, 8): [(9, LOST[tid])]})
+    profile.counts[(*canon.NO_THREAD, 9)] = [(9, OF_PROCESS)]
+    profile.counts[(*canon.NO_THREAD, 17)] = [(9, MISSED)]
     return profile
 
 
@@ -59,18 +68,76 @@ def counts(path):
     return done.returncode, threads
 
 
-def facts(path):
-    """The basis of an answer, the line of trust, the row of markdown."""
-    answer = subprocess.run([outputs.PYQUERY, path, "top", "--json"],
-                            capture_output=True, text=True, check=False)
-    overview = subprocess.run([outputs.PYQUERY, path], capture_output=True,
-                              text=True, check=False)
+def ask(*words):
+    return subprocess.run([outputs.PYQUERY, *words], capture_output=True,
+                          text=True, check=False).stdout
+
+
+def rows(*words):
+    answer = json.loads(ask(*words, "--json"))
+    return [dict(zip(answer["columns"], row)) for row in answer["rows"]]
+
+
+def summary(path):
+    return {row["what"]: row["value"] for row in rows(path, "summary")}
+
+
+def trust(path):
+    return re.search(r"^trust .*$", ask(path), re.MULTILINE)[0]
+
+
+HEADING = """
+const text = {count: String, percent: String, seconds: String};
+console.log(eval(process.argv[1] + ";heading").trust(
+  {counts: JSON.parse(process.argv[2]), samples: 1}).words);
+"""
+
+
+def lost_of_page(path):
+    """As the script of the page's heading adds up the counters of its data."""
+    outputs.convert(path, "html", "out.html", "-f")
+    with open("out.html", encoding="utf-8") as file:
+        data = re.search(r'id="data">([^<]*)<', file.read())[1]
+    counts = re.search(rb'"counts":({[^}]*})',
+                       gzip.decompress(base64.b64decode(data)))[1]
+    with open(os.path.join(outputs.SRC, "converter/page/heading.js"),
+              encoding="utf-8") as file:
+        words = subprocess.run(
+            ["node", "-e", HEADING, file.read(), counts], text=True,
+            capture_output=True, check=True).stdout
+    return int(re.search(r"(\d+) lost", words)[1])
+
+
+def statements(path):
+    """How many samples are lost, by each output that says it."""
     outputs.convert(path, "markdown", "out.md", "-f")
     with open("out.md", encoding="utf-8") as file:
-        lost = re.search(r"\| samples lost \| (\d+) \|", file.read())
-    return (json.loads(answer.stdout)["quality"],
-            re.search(r"^trust .*$", overview.stdout, re.MULTILINE)[0],
-            int(lost[1]))
+        markdown = re.search(r"\| samples lost \| (\d+) \|", file.read())
+    info = subprocess.run([outputs.PYCONV, "--info", path], check=False,
+                          capture_output=True, text=True).stdout
+    os.makedirs("folder", exist_ok=True)
+    shutil.copy(path, "folder/one.bin")
+    said = {
+        "summary": summary(path)["lost"],
+        "losses": sum(row["samples"] for row in rows(path, "losses")),
+        "top": json.loads(ask(path, "top", "--json"))["quality"]["lost"],
+        "archive": summary("folder")["lost"],
+        "markdown": int(markdown[1]),
+        "info": sum(int(n) for n in re.findall(r"\blost_\w+ +(\d+)", info)),
+        "check": share_of_check(path)}
+    if shutil.which("node"):
+        said["page"] = lost_of_page(path)
+    return said
+
+
+def share_of_check(path):
+    """The rule says the share of lost samples among those due."""
+    why, = (row["why"] for row in rows(
+        path, "check", path, "--min-runs=1", "--min-samples=1", "--max",
+        "lost < 100%") if row["rule"].startswith("lost"))
+    samples = summary(path)["samples"]
+    share = float(why.rstrip("%")) / 100
+    return round(share * samples / (1 - share))
 
 
 def check_whole(results):
@@ -79,8 +146,11 @@ def check_whole(results):
         tid: (n, {"proven": n - UNPROVEN[tid] - 20, "sleeping": 20,
                   "unproven": UNPROVEN[tid], "stopped": None})
         for tid, n in SAMPLES.items()}, threads)
-    basis, _, lost = facts("run.bin")
-    results.check("and its losses", basis["lost"] == lost == 5, (basis, lost))
+    said = statements("run.bin")
+    results.check("each output says how many samples are lost",
+                  set(said.values()) == {ALL_LOST}, said)
+    results.check("the summary says how many ticks are missed",
+                  summary("run.bin")["missed"] == MISSED, summary("run.bin"))
 
 
 def check_damaged(results):
@@ -97,15 +167,18 @@ def check_damaged(results):
     results.check("samples that are unproven remain", all(
         proofs["unproven"] == UNPROVEN[tid]
         for tid, (_, proofs) in threads.items()), threads)
-    basis, trust, lost = facts("damaged.bin")
+    basis = json.loads(ask("damaged.bin", "top", "--json"))["quality"]
     proven = sum(left.values()) - sum(UNPROVEN.values())
     results.check("an answer counts the lost samples", (
         basis["proven"], basis["unproven"], basis["lost"]) == (
-            proven, sum(UNPROVEN.values()), absent + 5), basis)
+            proven, sum(UNPROVEN.values()), absent + ALL_LOST), basis)
     share = 100 * proven / sum(left.values())
     results.check("the overview has the share of proven ones",
-                  f"{share:.1f} % of the samples are proven" in trust, trust)
-    results.check("markdown counts the lost samples", lost == absent + 5, lost)
+                  f"{share:.1f} % of the samples are proven" in
+                  trust("damaged.bin"), trust("damaged.bin"))
+    said = statements("damaged.bin")
+    results.check("and each output says how many with those in its file",
+                  set(said.values()) == {absent + ALL_LOST}, said)
 
 
 def content(path):

@@ -166,6 +166,19 @@ emit_sample(fleet *f, worker *w, uint32_t thread, uint64_t time_us)
     need(f, pr_sink_delta(f->sink, &delta, &f->err));
 }
 
+/* Losses of a thread, and of a process of which no thread is known. */
+static void
+emit_losses(fleet *f, uint64_t number)
+{
+    const pr_count counts[] = {
+        {.thread = 0, .kind = PR_COUNT_LOST_MOVED, .value = number % 5},
+        {.thread = PR_NO_THREAD,
+         .kind = PR_COUNT_LOST_TORN,
+         .value = 1 + number % 3}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        need(f, pr_sink_count(f->sink, &counts[i], &f->err));
+}
+
 static void
 write_profile(fleet *f, uint64_t number)
 {
@@ -180,6 +193,7 @@ write_profile(fleet *f, uint64_t number)
     for (uint64_t i = 0; i < f->samples; i++)
         emit_sample(f, &workers[i % THREADS], (uint32_t)(i % THREADS),
                     i / THREADS * INTERVAL_US);
+    emit_losses(f, number);
     need(f, f->sink->ops->finish(f->sink, &f->err));
 }
 

@@ -2,6 +2,7 @@
 the tables of spec/fleet.md under their names in SQL."""
 
 import csv
+import json
 import os
 import random
 import re
@@ -191,6 +192,16 @@ def asked(address, local, questions=QUESTIONS):
         check("asked: " + question, here[:2] == there[:2], (
             here[2], there[2], [row for row in here[1] if row not in
                                 there[1]][:5], there[1][:5]))
+
+
+def same_quality(address, local):
+    """With the losses of threads and of processes."""
+    here, there = (json.loads(subprocess.run(
+        [PYQUERY, "--json", where, "top", "1"], capture_output=True, text=True,
+        check=True).stdout)["quality"] for where in (local, address))
+    lost = sum(int(row["samples"]) for row in ask("losses", local))
+    check("asked: the quality of all samples", here == there and
+          here["lost"] == lost > 0, (here, there, lost))
 
 
 def refused(address):

@@ -420,6 +420,7 @@ def main():
         done = hand_over(server.address("fleet"), "day")
         check("a folder is handed over", done.returncode == 0, done.stderr)
         same_answers(server.address("fleet"), "day")
+        fleet_answers.same_quality(server.address("fleet"), "day")
         refusals(server.address("fleet"), "day")
         repeated(server, "day", files)
         schema(server)

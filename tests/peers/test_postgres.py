@@ -181,6 +181,7 @@ def main():
         subprocess.run([fleet_answers.PYCONV, "-q", "fleet", "-o", "local.db"],
                        check=True)
         fleet_answers.asked(server.address("fleet"), "local.db")
+        fleet_answers.same_quality(server.address("fleet"), "local.db")
         fleet_answers.refused(server.address("fleet"))
         faults_of_addresses(server)
         tls()

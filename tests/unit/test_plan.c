@@ -832,7 +832,7 @@ sums_that_are_ready_are_used_and_titled(void **state)
 }
 
 static void
-samples_of_damaged_parts_are_lost(void **state)
+samples_that_a_process_alone_lost_are_counted(void **state)
 {
     (void)state;
     fixture f;
@@ -840,12 +840,13 @@ samples_of_damaged_parts_are_lost(void **state)
     fixture_write(&f, FIXTURE_ROWS
                   "UPDATE thread SET proven = 3, unproven = 2, lost = 1"
                   " WHERE id = 1;"
-                  "INSERT INTO loss VALUES(1, 1, NULL, 'lost_file', 20)");
+                  "INSERT INTO loss VALUES(1, 1, NULL, 'lost_file', 20),"
+                  " (2, 1, NULL, 'lost_torn', 4), (3, 1, 1, 'lost_file', 1)");
     q_database *d = fixture_open(&f);
     q_result *answer = ask(d, "top");
     assert_int_equal(q_result_basis(answer)->proven, 8);
     assert_int_equal(q_result_basis(answer)->unproven, 2);
-    assert_int_equal(q_result_basis(answer)->lost, 21);
+    assert_int_equal(q_result_basis(answer)->lost, 25);
     q_result_free(answer);
     q_close(d);
     fixture_end(&f);
@@ -946,7 +947,7 @@ main(void)
         cmocka_unit_test(waits_are_those_of_profiles_with_states),
         cmocka_unit_test(explain_shows_sql_that_runs),
         cmocka_unit_test(sums_that_are_ready_are_used_and_titled),
-        cmocka_unit_test(samples_of_damaged_parts_are_lost),
+        cmocka_unit_test(samples_that_a_process_alone_lost_are_counted),
         cmocka_unit_test(a_stored_tree_is_answered_unless_it_cannot_be),
         cmocka_unit_test(the_cost_follows_the_number_of_nodes),
     };
