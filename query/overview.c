@@ -19,6 +19,10 @@ typedef struct facts {
     } fact[MAX_FACTS];
     size_t n;
     bool has_times; /* else each sample counts as an interval */
+    struct totals { /* of the profiles that have no stacks */
+        int64_t profiles, functions;
+        double seconds;
+    } totals;
 } facts;
 
 static char *
@@ -58,11 +62,38 @@ read_times(q_database *database, bool *ret, pr_err *err)
     return rc == PR_END ? PR_OK : rc;
 }
 
+#define HAS_TOTALS Q_HAS_TOTALS("profile.id")
+
+static pr_code
+read_totals(q_database *database, struct totals *ret, pr_err *err)
+{
+    static const char sql[] =
+        "WITH chosen AS (SELECT id, weight_us FROM profile WHERE " HAS_TOTALS
+        ") SELECT count(*), (SELECT count(DISTINCT function_id) FROM"
+        " function_total WHERE profile_id IN (SELECT id FROM chosen)),"
+        " total(weight_us) / 1e6 FROM chosen";
+    q_result *result;
+    if (!database->has_totals)
+        return PR_OK;
+    pr_code rc = q_run_sql(database, sql, &result, err);
+    if (rc != PR_OK)
+        return rc;
+    rc = q_result_next(result, err);
+    if (rc == PR_OK)
+        *ret = (struct totals){q_result_value(result, 0).integer,
+                               q_result_value(result, 1).integer,
+                               q_result_value(result, 2).real};
+    q_result_free(result);
+    return rc;
+}
+
 static pr_code
 read_facts(q_database *database, facts *f, pr_err *err)
 {
     q_result *result;
     pr_code rc = read_times(database, &f->has_times, err);
+    if (rc == PR_OK)
+        rc = read_totals(database, &f->totals, err);
     if (rc == PR_OK)
         rc = q_run(database, "summary", &result, err);
     if (rc != PR_OK)
@@ -178,26 +209,48 @@ write_trust(const facts *f, FILE *out)
     if (!known && !fact_of(f, "lost"))
         fputs("the file does not say how its samples were taken", out);
     if (!f->has_times) {
-        fputs(", nor when\n\n", out);
+        fputs(", nor when\n", out);
         return;
     }
-    double seconds = number_of(f, "seconds");
+    double seconds = number_of(f, "seconds") - f->totals.seconds;
     double unobserved = number_of(f, "unobserved_s");
     if (!known && !fact_of(f, "lost"))
         fputs("; ", out);
-    fprintf(out, "%.1f %% of the time was not observed\n\n",
+    fprintf(out, "%.1f %% of the time was not observed\n",
             seconds + unobserved > 0 ? 100 * unobserved / (seconds + unobserved)
                                      : 0);
+}
+
+/* Has a profile more than totals? */
+static bool
+has_recorded(const facts *f)
+{
+    return !f->totals.profiles ||
+           number_of(f, "profiles") > (double)f->totals.profiles;
 }
 
 /* A profile that came without stacks says no more of itself. */
 static void
 write_totals(const facts *f, FILE *out)
 {
-    fprintf(out, "%-9s of ", "totals");
-    write_count(f, "functions", "function", out);
-    fprintf(out, ", %s s in all; no stacks, threads or times\n\n",
-            count_of(f, "seconds"));
+    const struct totals *t = &f->totals;
+    fprintf(out, "%-9s of %" PRId64 " function%s", "totals", t->functions,
+            t->functions == 1 ? "" : "s");
+    if (has_recorded(f))
+        fprintf(out, " in %" PRId64 " of the profiles", t->profiles);
+    fprintf(out, ", %.3f s in all; no stacks, threads or times\n", t->seconds);
+}
+
+static void
+write_profiles(const facts *f, FILE *out)
+{
+    if (has_recorded(f))
+        write_recorded(f, out);
+    if (f->totals.profiles)
+        write_totals(f, out);
+    if (has_recorded(f))
+        write_trust(f, out);
+    putc('\n', out);
 }
 
 /* ---- what to ask next ---- */
@@ -252,12 +305,7 @@ q_overview(q_database *database, const q_render_opts *opts, FILE *out,
     q_result *result;
     pr_code rc = read_facts(database, &f, err);
     if (rc == PR_OK) {
-        if (database->has_totals) {
-            write_totals(&f, out);
-        } else {
-            write_recorded(&f, out);
-            write_trust(&f, out);
-        }
+        write_profiles(&f, out);
         rc = q_run(database, "top 5", &result, err);
     }
     if (rc == PR_OK) {

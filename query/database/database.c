@@ -10,7 +10,6 @@
 #include <base/words.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pyrec/convert.h>
 #include <pyrec/schema.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,11 +409,10 @@ add_functions(sqlite3 *sqlite)
                : rc;
 }
 
-/* Does a profile have this metadata?  Its key is searched in each profile: a
- * scan of all metadata would cost more than most questions. */
-#define SOME_PROFILE_HAS(key, value)                                       \
-    "SELECT EXISTS (SELECT 1 FROM profile CROSS JOIN meta ON profile_id =" \
-    " profile.id WHERE key = '" key "' AND value = '" value "')"
+/* Metadata are searched by key in each profile: a scan of all of them would
+ * cost more than most questions. */
+#define SOME_PROFILE(condition) \
+    "SELECT EXISTS (SELECT 1 FROM profile WHERE " condition ")"
 
 /* Facts that questions need beforehand. */
 static pr_code
@@ -425,8 +423,8 @@ learn(q_database *database, pr_err *err)
         bool *fact;
     } facts[] = {
         {"SELECT ifnull(max(knows_ran), 0) FROM profile", &database->knows_ran},
-        {SOME_PROFILE_HAS(CONV_META_CONTENT, "totals"), &database->has_totals},
-        {SOME_PROFILE_HAS(CONV_META_COUNTS, "calls"), &database->counts_calls},
+        {SOME_PROFILE(Q_HAS_TOTALS("profile.id")), &database->has_totals},
+        {SOME_PROFILE(Q_COUNTS_CALLS("profile.id")), &database->counts_calls},
     };
     int rc = add_functions(database->sqlite);
     if (rc != SQLITE_OK)

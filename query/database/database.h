@@ -13,6 +13,7 @@
 #ifndef QUERY_DATABASE_DATABASE_H
 #define QUERY_DATABASE_DATABASE_H
 
+#include <pyrec/convert.h>
 #include <pyrec/query.h>
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -53,6 +54,14 @@ pr_code q_database_step(q_database *database, sqlite3_stmt *stmt, pr_err *err);
 /* Run SQL of pyquery with one integer as its result; NULL counts as 0. */
 pr_code q_database_integer(q_database *database, const char *sql, int64_t *ret,
                            pr_err *err);
+
+/* Conditions: the profile of this id has totals and no stacks; it counts calls,
+ * which are not samples. */
+#define Q_HAS_META(id, key, value)                           \
+    "EXISTS (SELECT 1 FROM meta WHERE meta.profile_id = " id \
+    " AND key = '" key "' AND value = '" value "')"
+#define Q_HAS_TOTALS(id)   Q_HAS_META(id, CONV_META_CONTENT, "totals")
+#define Q_COUNTS_CALLS(id) Q_HAS_META(id, CONV_META_COUNTS, "calls")
 
 /* PR_USAGE if a profile has totals in place of stacks, which `what` needs. */
 pr_code q_totals_refuse(const q_database *database, const char *what,

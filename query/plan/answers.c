@@ -16,10 +16,10 @@
                                        "part_n") " AS self_pct," \
                                                  " self_us / 1e6 AS self_s"
 /* Calls are not samples: shares are those of the time. */
-#define SELF_OF_CALLS                                           \
-    "NULL AS self_samples, " PERCENT("self_us",                 \
-                                     "part_us") " AS self_pct," \
-                                                " self_us / 1e6 AS self_s"
+#define SELF_OF_CALLS                                             \
+    "self_n AS self_samples, " PERCENT("self_us",                 \
+                                       "part_us") " AS self_pct," \
+                                                  " self_us / 1e6 AS self_s"
 #define SELF_RAN                    \
     PERCENT("self_ran_n", "part_n") \
     " AS self_ran_pct,"             \
@@ -28,9 +28,9 @@
     "total_n AS total_samples, " PERCENT( \
         "total_n", "part_n") " AS total_pct, total_us / 1e6 AS total_s"
 #define TOTAL_OF_CALLS                                                     \
-    "NULL AS total_samples, " PERCENT(                                     \
+    "total_n AS total_samples, " PERCENT(                                  \
         "total_us", "part_us") " AS total_pct, total_us / 1e6 AS total_s," \
-                               " total_n AS calls"
+                               " calls"
 #define TOTAL_RAN                    \
     PERCENT("total_ran_n", "part_n") \
     " AS total_ran_pct,"             \
@@ -38,27 +38,27 @@
 #define UNKNOWN_RAN(side) "NULL AS " side "_ran_pct, NULL AS " side "_ran_s"
 
 static const char *
-self_of(const q_database *database)
+self_of(bool of_calls)
 {
-    return database->counts_calls ? SELF_OF_CALLS : SELF;
+    return of_calls ? SELF_OF_CALLS : SELF;
 }
 
 static const char *
-total_of(const q_database *database)
+total_of(bool of_calls)
 {
-    return database->counts_calls ? TOTAL_OF_CALLS : TOTAL;
+    return of_calls ? TOTAL_OF_CALLS : TOTAL;
 }
 
 static const char *
-self_ran(const q_database *database)
+self_ran(bool known)
 {
-    return database->knows_ran ? SELF_RAN : UNKNOWN_RAN("self");
+    return known ? SELF_RAN : UNKNOWN_RAN("self");
 }
 
 static const char *
-total_ran(const q_database *database)
+total_ran(bool known)
 {
-    return database->knows_ran ? TOTAL_RAN : UNKNOWN_RAN("total");
+    return known ? TOTAL_RAN : UNKNOWN_RAN("total");
 }
 
 /* ---- parts ---- */
@@ -143,26 +143,32 @@ static const unit units[] = {
 };
 
 static const char *
-order_of(const q_database *database, const q_query *query)
+order_of(const q_query *query, bool knows_ran, bool of_calls)
 {
     q_order order = query->order;
-    bool knows_ran = database->knows_ran && !database->counts_calls;
     if (order == Q_BY_DEFAULT || (order == Q_BY_RAN && !knows_ran))
         order = knows_ran ? Q_BY_RAN : Q_BY_SELF;
     switch (order) {
     case Q_BY_RAN:
         return "self_ran_n DESC, self_n DESC, total_n DESC, ";
     case Q_BY_TOTAL:
-        return database->counts_calls ? "total_us DESC, self_us DESC, "
-                                      : "total_n DESC, self_n DESC, ";
+        return of_calls ? "total_us DESC, self_us DESC, "
+                        : "total_n DESC, self_n DESC, ";
     case Q_BY_NAME:
         return "";
     case Q_BY_SELF:
     case Q_BY_DEFAULT:
         break;
     }
-    return database->counts_calls ? "self_us DESC, total_us DESC, "
-                                  : "self_n DESC, total_n DESC, ";
+    return of_calls ? "self_us DESC, total_us DESC, "
+                    : "self_n DESC, total_n DESC, ";
+}
+
+/* Answers have no rows without samples or calls. */
+static const char *
+has_any(bool of_calls)
+{
+    return of_calls ? "(total_n > 0 OR calls > 0)" : "total_n > 0";
 }
 
 static pr_code
@@ -231,20 +237,22 @@ finish_rows(q_database *database, const q_query *query, pr_code rc,
 
 pr_code
 q_answer_units(q_database *database, const q_query *query, const char *table,
-               char **ret, pr_err *err)
+               bool of_calls, char **ret, pr_err *err)
 {
     const unit *u = &units[query->unit];
-    const char *amounts = order_of(database, query);
+    bool knows_ran = database->knows_ran && !of_calls;
+    const char *amounts = order_of(query, knows_ran, of_calls);
     sqlite3_str *sql = sqlite3_str_new(database->sqlite);
     sqlite3_str_appendall(sql, "SELECT ");
     begin_rows(query, amounts, u->name, sql);
     add_part_columns(query, sql);
-    sqlite3_str_appendf(sql, "%s, %s, %s, %s%s FROM ", self_of(database),
-                        self_ran(database), total_of(database),
-                        total_ran(database), u->columns);
+    sqlite3_str_appendf(sql, "%s, %s, %s, %s%s FROM ", self_of(of_calls),
+                        self_ran(knows_ran), total_of(of_calls),
+                        total_ran(knows_ran), u->columns);
     sqlite3_str_appendf(sql, "%s AS t%s", table, u->joins);
     add_part_joins(query, sql);
-    sqlite3_str_appendf(sql, " WHERE total_n > 0 AND %s", u->condition);
+    sqlite3_str_appendf(sql, " WHERE %s AND %s", has_any(of_calls),
+                        u->condition);
     pr_code rc = add_in(database, query, sql, err);
     add_order(query, amounts, u->name, sql);
     return finish_rows(database, query, rc, sql, ret, err);
@@ -254,10 +262,11 @@ q_answer_units(q_database *database, const q_query *query, const char *table,
 
 pr_code
 q_answer_edges(q_database *database, const q_query *query, const char *table,
-               bool has_ran, char **ret, pr_err *err)
+               bool has_ran, bool of_calls, char **ret, pr_err *err)
 {
     bool callers = query->verb == Q_CALLERS;
-    const char *amounts = order_of(database, query);
+    bool knows_ran = database->knows_ran && !of_calls;
+    const char *amounts = order_of(query, knows_ran, of_calls);
     const char *names = callers
                             ? "caller.qualname, function.qualname, file.path,"
                               " caller.first_line, function.first_line, a, b"
@@ -271,9 +280,7 @@ q_answer_edges(q_database *database, const q_query *query, const char *table,
         sql,
         "%s, %s, %s, ifnull(caller.qualname, '(root)') AS caller,"
         " function.qualname AS callee, file.path AS file FROM ",
-        total_of(database),
-        has_ran ? total_ran(database) : UNKNOWN_RAN("total"),
-        self_of(database));
+        total_of(of_calls), total_ran(has_ran && knows_ran), self_of(of_calls));
     sqlite3_str_appendf(sql,
                         "%s AS t JOIN function ON function.id = b"
                         " LEFT JOIN function AS caller ON caller.id = a"
@@ -281,7 +288,7 @@ q_answer_edges(q_database *database, const q_query *query, const char *table,
                         table, callers ? "LEFT" : "",
                         callers ? "caller" : "function");
     add_part_joins(query, sql);
-    sqlite3_str_appendall(sql, " WHERE total_n > 0");
+    sqlite3_str_appendf(sql, " WHERE %s", has_any(of_calls));
     pr_code rc = add_in(database, query, sql, err);
     add_order(query, amounts, names, sql);
     return finish_rows(database, query, rc, sql, ret, err);
@@ -299,7 +306,7 @@ q_answer_tree(q_database *database, const q_query *query, const char *table,
                         ", depth, qualname AS function, path AS file FROM %s"
                         " JOIN function ON function.id = a"
                         " JOIN file ON file.id = file_id",
-                        total_ran(database), table);
+                        total_ran(database->knows_ran), table);
     if (query->depth >= 0)
         sqlite3_str_appendf(sql, " WHERE depth < %lld", query->depth);
     sqlite3_str_appendall(sql, " ORDER BY place");

@@ -175,8 +175,11 @@ static const char losses_sql[] =
     " LEFT JOIN thread ON thread.id = loss.thread_id"
     " GROUP BY reason, thread.name, pid ORDER BY 1 DESC, reason, thread";
 
+#define IS_OF_CALLS Q_COUNTS_CALLS("profile.id")
+
 static const char profiles_sql[] =
-    "SELECT id AS profile_id, source AS profile, samples,"
+    "SELECT id AS profile_id, source AS profile,"
+    " CASE WHEN NOT " IS_OF_CALLS " THEN samples END AS samples,"
     " duration_us / 1e6 AS seconds, host, command, python,"
     " datetime(wall_us / 1e6, 'unixepoch', 'localtime') AS started,"
     " (SELECT group_concat(key || '=' || value, ' ') FROM label"
@@ -200,6 +203,9 @@ static const char profiles_sql[] =
     "(SELECT DISTINCT process, tid, interp, row_number() OVER (PARTITION BY" \
     " process_id, tid, interp) FROM thread JOIN real USING(process_id))"
 
+/* Totals have no interval of their own. */
+#define HAS_TOTALS Q_HAS_TOTALS("profile.id")
+
 static const char summary_sql[] = REAL_PROCESSES
     "SELECT 'profiles' AS what, count(*) AS value FROM profile"
     " UNION ALL SELECT 'command', group_concat(DISTINCT command) FROM profile"
@@ -212,7 +218,9 @@ static const char summary_sql[] = REAL_PROCESSES
     " max(duration_us) AS longest FROM profile"
     " GROUP BY ifnull(recording, id))"
     " UNION ALL SELECT 'interval_s', min(interval_us) / 1e6 FROM profile"
+    " WHERE NOT " HAS_TOTALS
     " UNION ALL SELECT 'samples', sum(samples) FROM profile"
+    " WHERE NOT " IS_OF_CALLS
     " UNION ALL SELECT 'seconds', sum(weight_us) / 1e6 FROM profile"
     " UNION ALL SELECT 'unobserved_s', sum(unobserved_us) / 1e6 FROM profile"
     " UNION ALL SELECT 'processes', count(DISTINCT process) FROM real"

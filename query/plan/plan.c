@@ -182,8 +182,41 @@ make_stored(q_database *database, const q_query *query, q_plan *plan,
     return plan->table && plan->samples && made ? PR_OK : pr_no_memory(err);
 }
 
+#define SUMS                                          \
+    "sum(self_n) AS self_n, sum(self_us) AS self_us," \
+    " sum(total_n) AS total_n, sum(total_us) AS total_us"
+/* Calls and samples do not add up; seconds do. */
+#define SUMS_WITH_CALLS(id)                                             \
+    "sum(self_n) FILTER (WHERE NOT " Q_COUNTS_CALLS(                    \
+        id) ") AS self_n, sum(self_us) AS self_us, sum(total_n) FILTER" \
+            " (WHERE NOT " Q_COUNTS_CALLS(                              \
+                id) ") AS total_n, sum(total_us) AS total_us,"          \
+                    " sum(total_n) FILTER (WHERE " Q_COUNTS_CALLS(      \
+                        id) ") AS calls"
+
+/* Functions of profiles some of which count calls. */
 static pr_code
-ready_edges(q_database *database, const q_query *query, char **ret, pr_err *err)
+sum_with_calls(q_database *database, const q_query *query, char **ret,
+               pr_err *err)
+{
+    char *parts;
+    pr_code rc = q_select_whole_parts(database, query, &parts, err);
+    if (rc != PR_OK)
+        return rc;
+    char *made = sqlite3_mprintf(
+        "(SELECT split, function_id AS a, -1 AS b, " SUMS_WITH_CALLS(
+            "part.id") ", part_us FROM (SELECT id, split, sum(weight_us) OVER"
+                       " (PARTITION BY split) AS part_us FROM (%s)) AS part"
+                       " CROSS JOIN function_total ON profile_id = part.id"
+                       " GROUP BY split, function_id)",
+        parts);
+    sqlite3_free(parts);
+    return copy_text(made, ret, err);
+}
+
+static pr_code
+ready_edges(q_database *database, const q_query *query, bool of_calls,
+            char **ret, pr_err *err)
 {
     char *profiles, *functions = NULL;
     pr_code rc = q_select_profiles(database, query, &profiles, err);
@@ -193,16 +226,14 @@ ready_edges(q_database *database, const q_query *query, char **ret, pr_err *err)
     char *made = NULL;
     if (rc == PR_OK) {
         made = sqlite3_mprintf(
-            "(SELECT 0 AS split, nullif(caller_id, 0) AS a, callee_id AS b,"
-            " sum(self_n) AS self_n, sum(self_us) AS self_us,"
-            " sum(total_n) AS total_n, sum(total_us) AS total_us,"
+            "(SELECT 0 AS split, nullif(caller_id, 0) AS a, callee_id AS b, %s,"
             " (SELECT sum(samples) FROM profile WHERE %s) AS part_n,"
             " (SELECT sum(weight_us) FROM profile WHERE %s) AS part_us"
             " FROM profile CROSS JOIN edge_total ON profile_id = profile.id"
             " AND %s IN (SELECT function.id FROM function JOIN file"
             " ON file.id = file_id WHERE %s) WHERE %s"
             " GROUP BY caller_id, callee_id)",
-            profiles, profiles,
+            of_calls ? SUMS_WITH_CALLS("profile.id") : SUMS, profiles, profiles,
             query->verb == Q_CALLERS ? "callee_id" : "caller_id", functions,
             profiles);
         rc = made ? PR_OK : pr_no_memory(err);
@@ -219,15 +250,31 @@ ready_edges(q_database *database, const q_query *query, char **ret, pr_err *err)
 /* Totals of whole profiles: sums over all, rows of each, or what the program
  * adds up. */
 static pr_code
+plan_top_with_calls(q_database *database, const q_query *query, q_plan *plan,
+                    pr_err *err)
+{
+    char *table = NULL;
+    pr_code rc = make_all(database, query, plan, err);
+    if (rc == PR_OK)
+        rc = sum_with_calls(database, query, &table, err);
+    if (rc == PR_OK)
+        rc = q_answer_units(database, query, table, true, &plan->answer, err);
+    sqlite3_free(table);
+    return rc;
+}
+
+static pr_code
 plan_ready_top(q_database *database, const q_query *query, q_plan *plan,
                pr_err *err)
 {
     bool all = query->split == Q_WHOLE && query->n_conditions == 0;
     char *table = NULL;
     pr_code rc = PR_OK;
+    if (plan->of_calls)
+        return plan_top_with_calls(database, query, plan, err);
     if (!all && query->split != Q_PER_PROFILE) {
         rc = make_stored(database, query, plan, err);
-        return rc == PR_OK ? q_answer_units(database, query, plan->table,
+        return rc == PR_OK ? q_answer_units(database, query, plan->table, false,
                                             &plan->answer, err)
                            : rc;
     }
@@ -235,7 +282,7 @@ plan_ready_top(q_database *database, const q_query *query, q_plan *plan,
     if (rc == PR_OK && !all)
         rc = ready_profiles(database, query, &table, err);
     if (rc == PR_OK)
-        rc = q_answer_units(database, query, all ? sums_of_all : table,
+        rc = q_answer_units(database, query, all ? sums_of_all : table, false,
                             &plan->answer, err);
     sqlite3_free(table);
     return rc;
@@ -279,7 +326,7 @@ plan_top(q_database *database, const q_query *query, q_plan *plan, pr_err *err)
     rc = make_fold(database, query, Q_FOLD_UNITS, plan, err);
     if (rc == PR_OK)
         rc = note_unrecorded(database, query->unit, &plan->note, err);
-    return rc == PR_OK ? q_answer_units(database, query, plan->table,
+    return rc == PR_OK ? q_answer_units(database, query, plan->table, false,
                                         &plan->answer, err)
                        : rc;
 }
@@ -299,15 +346,16 @@ plan_edges(q_database *database, const q_query *query, q_plan *plan,
                                                 : Q_FOLD_CALLEES,
                        plan, err);
         return rc == PR_OK ? q_answer_edges(database, query, plan->table, true,
-                                            &plan->answer, err)
+                                            false, &plan->answer, err)
                            : rc;
     }
     if (rc == PR_OK)
         rc = make_all(database, query, plan, err);
     if (rc == PR_OK)
-        rc = ready_edges(database, query, &table, err);
+        rc = ready_edges(database, query, plan->of_calls, &table, err);
     if (rc == PR_OK)
-        rc = q_answer_edges(database, query, table, false, &plan->answer, err);
+        rc = q_answer_edges(database, query, table, false, plan->of_calls,
+                            &plan->answer, err);
     sqlite3_free(table);
     return rc;
 }
@@ -507,7 +555,7 @@ plan_plain(q_database *database, const q_query *query, q_plan *plan,
                          query->verb == Q_LOSSES;
     pr_code rc = PR_OK;
     plan->shape = Q_SHAPE_PLAIN;
-    plan->is_about_samples = query->verb != Q_HELP;
+    plan->is_about_samples = plan->is_about_samples && query->verb != Q_HELP;
     if (is_of_quality)
         rc = note_unobserved(database, query->verb, &plan->note, err);
     return rc == PR_OK ? q_answer_plain(database, query, &plan->answer, err)
@@ -529,18 +577,33 @@ static pr_code (*const planners[])(q_database *, const q_query *, q_plan *,
     [Q_SUMMARY] = plan_plain,     [Q_HELP] = plan_plain,
 };
 
+static pr_code
+note_both(q_plan *plan, pr_err *err)
+{
+    return copy_text(
+        sqlite3_mprintf("some profiles have samples, others count calls: shares"
+                        " and order are those of the time"),
+        &plan->note, err);
+}
+
 pr_code
 q_plan_make(q_database *database, const q_query *query, q_plan *ret,
             pr_err *err)
 {
-    q_plan plan = {.depth = -1, .limit = -1, .is_about_samples = true};
+    q_plan plan = {.depth = -1, .limit = -1};
+    bool both = false;
     pr_code rc = PR_OK;
     if (query->split == Q_PER_LABEL)
         rc = q_check_label(database, &query->label, err);
+    if (rc == PR_OK)
+        rc = q_select_calls(database, query, &plan.of_calls, &both, err);
+    plan.is_about_samples = !plan.of_calls;
     if (query->split == Q_PER_TIME)
         plan.width_us = query->width_us;
     if (rc == PR_OK)
         rc = planners[query->verb](database, query, &plan, err);
+    if (rc == PR_OK && both && plan.shape == Q_SHAPE_READY)
+        rc = note_both(&plan, err);
     if (rc != PR_OK) {
         q_plan_release(&plan);
         return rc;

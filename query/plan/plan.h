@@ -48,6 +48,7 @@ typedef struct q_plan {
     int64_t depth;    /* tree: levels */
     int64_t limit;
     bool is_about_samples;
+    bool of_calls; /* a profile of the question counts calls, not samples */
     bool of_match; /* stacks: of groups that match, by total */
     char *note;    /* a line for the head of the answer; NULL: none */
     char *source;  /* Q_SOURCE: a condition over `function JOIN file` */

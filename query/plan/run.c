@@ -392,8 +392,8 @@ answer(q_database *database, const char *text, q_plan *plan,
     rc = q_result_new(database, stmt, table, false, &result, err);
     if (rc != PR_OK)
         return rc;
-    bool has_basis = plan->is_about_samples && !database->counts_calls;
-    rc = has_basis ? read_basis(database, all, &basis, err) : PR_END;
+    rc = plan->is_about_samples ? read_basis(database, all, &basis, err)
+                                : PR_END;
     if (rc == PR_OK)
         q_result_set_basis(result, &basis);
     rc = rc == PR_END ? PR_OK : rc;

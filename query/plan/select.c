@@ -778,6 +778,48 @@ q_select_profiles(q_database *database, const q_query *query, char **ret,
     return end_text(sql, rc, ret, err);
 }
 
+static pr_code
+has_profile(q_database *database, const char *profiles, const char *condition,
+            bool *ret, pr_err *err)
+{
+    int64_t has = 0;
+    char *sql = sqlite3_mprintf(
+        "SELECT EXISTS (SELECT 1 FROM profile WHERE (%s) AND %s)", profiles,
+        condition);
+    pr_code rc = q_database_integer(database, sql, &has, err);
+    sqlite3_free(sql);
+    *ret = has != 0;
+    return rc;
+}
+
+pr_code
+q_select_calls(q_database *database, const q_query *query, bool *ret,
+               bool *ret_both, pr_err *err)
+{
+    char *profiles;
+    *ret = *ret_both = false;
+    if (!database->counts_calls)
+        return PR_OK;
+    pr_code rc = q_select_profiles(database, query, &profiles, err);
+    if (rc != PR_OK)
+        return rc;
+    rc =
+        has_profile(database, profiles, Q_COUNTS_CALLS("profile.id"), ret, err);
+    if (rc == PR_OK && *ret)
+        rc = has_profile(database, profiles,
+                         "NOT " Q_COUNTS_CALLS("profile.id"), ret_both, err);
+    sqlite3_free(profiles);
+    return rc;
+}
+
+static const char *
+split_of_profiles(const q_query *query)
+{
+    return query->split == Q_PER_LABEL     ? "part.first_id"
+           : query->split == Q_PER_PROFILE ? "profile.id"
+                                           : "0";
+}
+
 pr_code
 q_select_whole_parts(q_database *database, const q_query *query, char **ret,
                      pr_err *err)
@@ -790,7 +832,7 @@ q_select_whole_parts(q_database *database, const q_query *query, char **ret,
     sqlite3_str_appendf(sql,
                         "SELECT profile.id, %s AS split, samples, weight_us,"
                         " ran_n, ran_us FROM profile",
-                        query->split == Q_PER_LABEL ? "part.first_id" : "0");
+                        split_of_profiles(query));
     if (query->split == Q_PER_LABEL) {
         sqlite3_str_appendall(sql, " JOIN ");
         add_label_parts(query, sql);

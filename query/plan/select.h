@@ -22,6 +22,11 @@ pr_code q_select_profiles(q_database *database, const q_query *query,
 pr_code q_select_whole_parts(q_database *database, const q_query *query,
                              char **ret, pr_err *err);
 
+/* Does a profile of the question count calls, which are not samples?  *ret_both:
+ * another one does not. */
+pr_code q_select_calls(q_database *database, const q_query *query, bool *ret,
+                       bool *ret_both, pr_err *err);
+
 /* PR_USAGE if the query has a condition on a state that no profile knows. */
 pr_code q_select_check_states(q_database *database, const q_query *query,
                               pr_err *err);

@@ -282,11 +282,11 @@ make_answer(const gathered *g, q_plan *plan, pr_err *err)
     plan->table = sqlite3_mprintf("temp.answer%u", ++database->n_answers);
     if (!plan->table)
         return pr_no_memory(err);
-    return query->verb == Q_TOP
-               ? q_answer_units(database, query, plan->table, &plan->answer,
-                                err)
-               : q_answer_edges(database, query, plan->table,
-                                !g->question.is_whole, &plan->answer, err);
+    return query->verb == Q_TOP ? q_answer_units(database, query, plan->table,
+                                                 false, &plan->answer, err)
+                                : q_answer_edges(database, query, plan->table,
+                                                 !g->question.is_whole, false,
+                                                 &plan->answer, err);
 }
 
 static pr_code

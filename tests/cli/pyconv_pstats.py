@@ -174,6 +174,113 @@ def check_questions(results, path):
                   and "needs stacks" in done.stderr, done.stderr)
 
 
+# ---- samples and calls in one database ----
+
+COUNTED = {("/app/a.py", 10, "fib"): (3, 7, 0.5, 1.0, {
+    ("/app/a.py", 1, "main"): (2, 2, 0.125, 0.25)}),
+           ("/app/b.py", 1, "only"): (4, 4, 0.25, 0.25, {})}
+
+
+def answer_of(question, *paths):
+    done = subprocess.run([outputs.PYQUERY, *paths, question, "--csv"],
+                          capture_output=True, text=True, check=False)
+    return list(csv.DictReader(done.stdout.splitlines())), done.stderr
+
+
+def with_calls(rows, names, counted):
+    """The rows of the sampled profile alone, with those that count calls."""
+    amounts = {}
+    for row in rows:
+        amounts[tuple(row[name] for name in names)] = [
+            row["self_samples"], row["total_samples"], "",
+            *(micro(float(row[key])) for key in ("self_s", "total_s"))]
+    for key, (calls, own, total) in counted.items():
+        entry = amounts.setdefault(key, ["", "", "", 0, 0])
+        entry[2:] = [str(calls), entry[3] + micro(own), entry[4] + micro(total)]
+    return amounts
+
+
+def facts_of(*paths):
+    return {row["what"]: row["value"]
+            for row in answer_of("summary", *paths)[0]}
+
+
+def check_mixed_rows(results, title, question, names, counted, *paths):
+    want = with_calls(answer_of(question, "labelled.bin")[0], names, counted)
+    rows, why = answer_of(question, *paths)
+    results.check(f"{title}: '{question}' has samples and calls", {
+        tuple(row[name] for name in names): [
+            row["self_samples"], row["total_samples"], row["calls"],
+            micro(float(row["self_s"])), micro(float(row["total_s"]))]
+        for row in rows} == want, why or rows[:3])
+    return rows
+
+
+def check_mixed(results, title, *paths):
+    rows = check_mixed_rows(
+        results, title, "top 1000", ("function", "line", "file"),
+        {(name, str(line), file): (value[1], *value[2:4])
+         for (file, line, name), value in COUNTED.items()}, *paths)
+    own = [float(row["self_s"]) for row in rows]
+    whole = float(facts_of(*paths)["seconds"])
+    results.check(f"{title}: shares and order are those of the time",
+                  own == sorted(own, reverse=True) and all(
+                      abs(float(row["self_pct"]) - 100 * own[i] / whole) < 0.01
+                      and not row["self_ran_pct"]
+                      for i, row in enumerate(rows)), rows[:2])
+    check_mixed_rows(results, title, "callers of a.py:fib", ("caller", "callee"),
+                     {("main", "fib"): (2, 0.125, 0.25)}, *paths)
+    for question in ("top 1000 where label side = new",
+                     "callers of a.py:fib where label side = new"):
+        alone, mixed = (answer_of(question, *where)[0]
+                        for where in (["labelled.bin"], paths))
+        results.check(f"{title}: '{question}' is about samples alone",
+                      alone and mixed == alone, mixed[:2])
+    parts = answer_of("top 1000 per profile", *paths)[0]
+    results.check(f"{title}: 'per profile' has samples of one, calls of the "
+                  "other", len({row["profile"] for row in parts}) == 2 and all(
+                      bool(row["self_samples"]) ==
+                      row["profile"].endswith("labelled.bin") ==
+                      (not row["calls"]) for row in parts), parts[:2])
+    check_mixed_facts(results, title, *paths)
+
+
+def check_mixed_facts(results, title, *paths):
+    facts = facts_of(*paths)
+    n = "1500"
+    results.check(f"{title}: the summary has the facts of the samples",
+                  (facts["samples"], float(facts["interval_s"])) == (n, 0.001),
+                  facts)
+    samples = [row["samples"] for row in answer_of("profiles", *paths)[0]]
+    results.check(f"{title}: calls are no samples of a profile",
+                  sorted(samples) == ["", n], samples)
+    done = subprocess.run([outputs.PYQUERY, *paths], capture_output=True,
+                          text=True, check=False)
+    results.check(f"{title}: the overview names both", f" {n} samples of" in
+                  done.stdout and "of 2 functions in 1 of the profiles, 0.750 s"
+                  in done.stdout, done.stdout + done.stderr)
+
+
+def check_mixtures(results, rnd):
+    profile = outputs.program(rnd)
+    profile.meta = {b"label.side": b"new"}
+    harness.feed(profile, "labelled.bin")
+    save("counted.prof", COUNTED)
+    run("labelled.bin", "counted.prof", "-qfo", "made.db")
+    run("labelled.bin", "-qfo", "added.db")
+    run("counted.prof", "--into", "added.db", "-q")
+    check_mixed(results, "one call", "made.db")
+    check_mixed(results, "--into", "added.db")
+    check_mixed(results, "files", "labelled.bin", "counted.prof")
+    for verb in "diff", "check":
+        for new, old in (("made.db", "labelled.bin"),
+                         ("labelled.bin", "made.db")):
+            done = ask(new, f"{verb} {old}")
+            results.check(f"'{verb}' of {new} with {old} is refused",
+                          done.returncode == 2 and "needs stacks" in
+                          done.stderr, done.stderr)
+
+
 def check_recorded(results):
     with open("program.py", "w", encoding="utf-8") as file:
         file.write(PROGRAM)
@@ -346,6 +453,7 @@ def main():
         check_several(results)
         check_refusals(results, "this-Python.prof")
         check_questions(results, "this-Python.prof")
+        check_mixtures(results, rnd)
     results.exit()
 
 
