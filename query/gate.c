@@ -3,13 +3,12 @@
  */
 #include "query/gate.h"
 
+#include "query/database/inputs.h"
 #include "query/render/reports.h"
+#include "query/report_file.h"
 
-#include <base/create.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* ---- reports ---- */
@@ -18,48 +17,34 @@ enum { REPORTS = 3 };
 
 typedef pr_code (*report_fn)(const q_outcome *, FILE *, pr_err *);
 
-/* Does the regular file hold a byte 0 near its begin?  Profiles and databases
- * do, and no report does. */
-static bool
-is_binary(const char *path)
+/* All files of both sides.  A side that cannot be read ends the check before it
+ * reports. */
+static void
+gather_inputs(const q_command *c, q_inputs *ret)
 {
-    char start[256];
-    FILE *file = fopen(path, "r");
-    size_t n = file ? fread(start, 1, sizeof start, file) : 0;
-    if (file)
-        fclose(file);
-    return n && memchr(start, 0, n);
+    q_query query;
+    q_inputs named = {0};
+    q_inputs_expand(c->path, c->n_paths, ret, NULL);
+    if (q_parse(c->query, &query, NULL) != PR_OK)
+        return;
+    for (size_t i = 0; i < query.n_sides; i++)
+        q_inputs_match(query.side[i].text, PR_NO_OFFSET, &named, NULL);
+    q_inputs_expand((const char *const *)named.path, named.n, ret, NULL);
+    q_inputs_release(&named);
+    q_query_release(&query);
 }
 
-static bool
-is_input(const struct stat *st, const q_command *c)
-{
-    for (size_t i = 0; i < c->n_paths; i++)
-        if (pr_is_same_file(c->path[i], st))
-            return true;
-    return false;
-}
-
-/* A report replaces an older one, but neither an input nor any other profile:
- * the base and the members of a folder are named nowhere here. */
 static pr_code
-refuse_profiles(const q_command *c, pr_err *err)
+refuse_files(const q_command *c, pr_err *err)
 {
     const char *const path[REPORTS] = {c->summary, c->json, c->benchmark};
-    struct stat st;
-    for (size_t i = 0; i < REPORTS; i++) {
-        if (!path[i] || stat(path[i], &st) != 0 || !S_ISREG(st.st_mode) ||
-            !(is_input(&st, c) || is_binary(path[i])))
-            continue;
-        PR_FAIL(err, PR_USAGE, "a report would replace '%s', which is not one",
-                path[i]);
-        pr_err_hint(err, "give another name");
-        return PR_USAGE;
-    }
-    return PR_OK;
+    q_inputs inputs = {0};
+    gather_inputs(c, &inputs);
+    pr_code rc = q_report_files_refuse(path, REPORTS, &inputs, err);
+    q_inputs_release(&inputs);
+    return rc;
 }
 
-/* Whole or not at all: the text is made in memory first. */
 static pr_code
 write_report(report_fn report, const q_outcome *outcome, const char *path,
              pr_err *err)
@@ -72,15 +57,8 @@ write_report(report_fn report, const q_outcome *outcome, const char *path,
     pr_code rc = report(outcome, memory, err);
     if (fclose(memory) != 0 && rc == PR_OK)
         rc = pr_no_memory(err);
-    FILE *file = rc == PR_OK ? fopen(path, "w") : NULL;
-    if (file) {
-        bool done = fwrite(text, 1, n, file) == n;
-        done = fclose(file) == 0 && done;
-        if (!done)
-            rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot write '%s'", path);
-    } else if (rc == PR_OK) {
-        rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot write '%s'", path);
-    }
+    if (rc == PR_OK)
+        rc = q_report_file_write(path, text, n, err);
     free(text);
     return rc;
 }
@@ -171,13 +149,14 @@ q_gate(q_database **database, const q_command *command,
 {
     q_outcome outcome = {.why = ""};
     pr_err failed = PR_ERR_INIT;
-    if (refuse_profiles(command, err) != PR_OK)
+    if (refuse_files(command, err) != PR_OK)
         return PR_USAGE;
     outcome.code = check(database, command, opened, &outcome.answer, &failed);
     outcome.why = failed.what;
     pr_code rc = PR_OK;
     if (outcome.answer.rules)
         rc = q_render(outcome.answer.rules, opts, out, err);
+    fflush(out); /* a report to the same place comes after it */
     if (rc == PR_OK &&
         (has_answer(outcome.code) || outcome.code == PR_INCOMPARABLE))
         rc = write_reports(&outcome, command, err);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,22 +32,11 @@ struct conv_outfile {
 /* Exists and is a regular file, exists and is not, or neither. */
 typedef enum target_kind { TARGET_NEW, TARGET_FILE, TARGET_STREAM } target_kind;
 
-/* The descriptor that "-" or a link such as /dev/stdout stands for; -1: it is
- * another file.  A file that is open there is written to, never replaced. */
+/* "-" is a descriptor, too. */
 static int
 descriptor_of(const char *path)
 {
-    static const char folder[] = "/proc/self/fd/";
-    enum { PREFIX = sizeof folder - 1 };
-    char link[PREFIX + 16], *end;
-    if (strcmp(path, "-") == 0)
-        return STDOUT_FILENO;
-    ssize_t n = readlink(path, link, sizeof link - 1);
-    if (n <= PREFIX || memcmp(link, folder, PREFIX) != 0)
-        return -1;
-    link[n] = '\0';
-    long fd = strtol(link + PREFIX, &end, 10);
-    return *end || fd < 0 || fd > INT_MAX ? -1 : (int)fd;
+    return strcmp(path, "-") == 0 ? STDOUT_FILENO : pr_descriptor_of(path);
 }
 
 static target_kind

@@ -34,6 +34,20 @@ pr_is_same_file(const char *path, const struct stat *st)
            there.st_ino == st->st_ino;
 }
 
+int
+pr_descriptor_of(const char *path)
+{
+    static const char folder[] = "/proc/self/fd/";
+    enum { PREFIX = sizeof folder - 1 };
+    char link[PREFIX + 16], *end;
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    if (n <= PREFIX || memcmp(link, folder, PREFIX) != 0)
+        return -1;
+    link[n] = '\0';
+    long fd = strtol(link + PREFIX, &end, 10);
+    return *end || fd < 0 || fd > INT_MAX ? -1 : (int)fd;
+}
+
 /* Nothing is done through a symbolic link, so that a user who can make one
  * cannot choose the file that is lost (and /dev/stdout stays). */
 pr_code

@@ -20,6 +20,11 @@ pr_code pr_refuse_irregular(const char *path, const struct stat *st,
 /* Does `path` lead to the file that `st` describes? */
 bool pr_is_same_file(const char *path, const struct stat *st);
 
+/* The descriptor of this process that a link such as /dev/stdout stands for; -1:
+ * the path is another file.  A file that is open there is written to, never
+ * replaced. */
+int pr_descriptor_of(const char *path);
+
 /* The hint for a file system without room, if the errno `sys` is of one. */
 void pr_hint_room(int sys, pr_err *err);
 

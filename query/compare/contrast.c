@@ -3,8 +3,9 @@
  */
 #include "query/compare/contrast.h"
 
+#include "query/database/inputs.h"
+
 #include <base/array.h>
-#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,59 +14,18 @@ static const double MANY_MARKED = 0.3; /* share: the centre is in doubt */
 
 /* ---- the base ---- */
 
-typedef struct paths {
-    char **at;
-    size_t n, cap;
-} paths;
-
-static pr_code
-add_path(paths *p, const char *path, pr_err *err)
-{
-    if (!pr_grow(&p->at, &p->cap, p->n + 1, sizeof *p->at))
-        return pr_no_memory(err);
-    p->at[p->n] = strdup(path);
-    return p->at[p->n++] ? PR_OK : pr_no_memory(err);
-}
-
-/* A name that is not a file may be a pattern. */
-static pr_code
-expand(const q_name *name, paths *p, pr_err *err)
-{
-    glob_t found = {0};
-    int rc = glob(name->text, GLOB_NOCHECK, NULL, &found);
-    pr_code code = rc == 0 ? PR_OK
-                   : rc == GLOB_NOSPACE
-                       ? pr_no_memory(err)
-                       : PR_FAIL_AT(err, PR_IO, name->at,
-                                    "cannot read the folders of"
-                                    " '%s'",
-                                    name->text);
-    for (size_t i = 0; code == PR_OK && i < found.gl_pathc; i++)
-        code = add_path(p, found.gl_pathv[i], err);
-    globfree(&found);
-    return code;
-}
-
-static void
-release_paths(paths *p)
-{
-    for (size_t i = 0; i < p->n; i++)
-        free(p->at[i]);
-    free(p->at);
-}
-
 /* The part of a damaged base that could be read is compared, with a note. */
 static pr_code
 open_base(const q_query *query, uint64_t memory, q_database **ret,
           pr_buffer *notes, pr_err *err)
 {
-    paths p = {0};
+    q_inputs p = {0};
     pr_code rc = PR_OK;
     pr_err why = PR_ERR_INIT;
     for (size_t i = 0; rc == PR_OK && i < query->n_sides; i++)
-        rc = expand(&query->side[i], &p, err);
+        rc = q_inputs_match(query->side[i].text, query->side[i].at, &p, err);
     if (rc == PR_OK) {
-        rc = q_open_all((const char *const *)p.at, p.n, memory, ret, &why);
+        rc = q_open_all((const char *const *)p.path, p.n, memory, ret, &why);
         if (rc != PR_OK && *ret) {
             pr_buffer_printf(notes, "of the base a part is missing: %s\n",
                              why.what);
@@ -74,7 +34,7 @@ open_base(const q_query *query, uint64_t memory, q_database **ret,
             *err = why;
         }
     }
-    release_paths(&p);
+    q_inputs_release(&p);
     return rc;
 }
 

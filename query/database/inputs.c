@@ -6,6 +6,7 @@
 #include <base/array.h>
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <pyrec/error.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,6 +88,22 @@ q_inputs_expand(const char *const *path, size_t n, q_inputs *ret, pr_err *err)
                  ? add_folder(ret, path[i], err)
                  : add_path(ret, strdup(path[i]), err);
     return rc;
+}
+
+pr_code
+q_inputs_match(const char *pattern, uint64_t at, q_inputs *ret, pr_err *err)
+{
+    glob_t found = {0};
+    int rc = glob(pattern, GLOB_NOCHECK, NULL, &found);
+    pr_code code = rc == 0 ? PR_OK
+                   : rc == GLOB_NOSPACE
+                       ? pr_no_memory(err)
+                       : PR_FAIL_AT(err, PR_IO, at,
+                                    "cannot read the folders of '%s'", pattern);
+    for (size_t i = 0; code == PR_OK && i < found.gl_pathc; i++)
+        code = add_path(ret, strdup(found.gl_pathv[i]), err);
+    globfree(&found);
+    return code;
 }
 
 void

@@ -16,6 +16,10 @@ typedef struct q_inputs {
  * it has none. */
 pr_code q_inputs_expand(const char *const *path, size_t n, q_inputs *ret,
                         pr_err *err);
+/* Add the files that a pattern matches, or its text as a name if it matches
+ * none.  at: its place in the query. */
+pr_code q_inputs_match(const char *pattern, uint64_t at, q_inputs *ret,
+                       pr_err *err);
 void q_inputs_release(q_inputs *inputs);
 
 #endif

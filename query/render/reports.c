@@ -20,7 +20,12 @@ render(q_result *result, q_format format, FILE *out, pr_err *err)
     return q_render(result, &opts, out, err);
 }
 
-/* ---- markdown ---- */
+/* ---- how reports begin ---- */
+
+#define BEGIN_MARKDOWN  "### "
+#define BEGIN_JSON      "{\"status\": %d, \"reason\": "
+#define BEGIN_BENCHMARK "[{\"name\": \"all functions\""
+#define NO_BENCHMARK    "[]\n"
 
 static const char *
 heading_of(pr_code code)
@@ -30,10 +35,41 @@ heading_of(pr_code code)
                                    : "no answer";
 }
 
+static bool
+is_markdown(const char *start)
+{
+    static const pr_code codes[] = {PR_OK, PR_REGRESSION, PR_INCOMPARABLE};
+    char begin[64];
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        int n = snprintf(begin, sizeof begin, BEGIN_MARKDOWN "%s\n\n",
+                         heading_of(codes[i]));
+        if (strncmp(start, begin, (size_t)n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_json(const char *start)
+{
+    int status, n = 0;
+    return sscanf(start, BEGIN_JSON "%n", &status, &n) == 1 && n > 0;
+}
+
+bool
+q_report_is_one(const char *start)
+{
+    return is_markdown(start) || is_json(start) ||
+           strcmp(start, NO_BENCHMARK) == 0 ||
+           strncmp(start, BEGIN_BENCHMARK, strlen(BEGIN_BENCHMARK)) == 0;
+}
+
+/* ---- markdown ---- */
+
 pr_code
 q_report_markdown(const q_outcome *outcome, FILE *out, pr_err *err)
 {
-    fprintf(out, "### %s\n\n", heading_of(outcome->code));
+    fprintf(out, BEGIN_MARKDOWN "%s\n\n", heading_of(outcome->code));
     if (!outcome->answer.rules) {
         pr_code rc = q_write_markdown(outcome->why, out, err);
         fputs("\n", out);
@@ -50,8 +86,7 @@ pr_code
 q_report_json(const q_outcome *outcome, FILE *out, pr_err *err)
 {
     pr_code rc = PR_OK;
-    fprintf(out,
-            "{\"status\": %d, \"reason\": ", pr_exit_status(outcome->code));
+    fprintf(out, BEGIN_JSON, pr_exit_status(outcome->code));
     pr_print_json(out, PR_JSON_SURROGATES, outcome->why, strlen(outcome->why));
     if (outcome->answer.rules) {
         fputs(",\n\"check\": ", out);
@@ -112,16 +147,15 @@ q_report_benchmark(const q_outcome *outcome, FILE *out, pr_err *err)
 {
     q_result *top = outcome->answer.top;
     pr_code rc = PR_END;
-    fputs("[", out);
+    fputs(top ? BEGIN_BENCHMARK : NO_BENCHMARK, out);
     if (top) {
-        fputs("{\"name\": \"all functions\"", out);
         write_point(q_result_comparison(top)->new_us / 1e6, INFINITY, out);
         putc('}', out);
         q_result_rewind(top);
         while ((rc = q_result_next(top, err)) == PR_OK)
             if (real_of(top, "new_s") > 0)
                 write_function(top, out);
+        fputs("]\n", out);
     }
-    fputs("]\n", out);
     return rc == PR_END ? PR_OK : rc;
 }

@@ -5,6 +5,7 @@
 #define QUERY_RENDER_REPORTS_H
 
 #include <pyrec/query.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* The outcome of a check: its answer, or the reason why it has none. */
@@ -23,5 +24,8 @@ pr_code q_report_json(const q_outcome *outcome, FILE *out, pr_err *err);
 /* The new side's seconds as a list of {"name", "unit", "value", "range",
  * "extra"}: the form customSmallerIsBetter of github-action-benchmark. */
 pr_code q_report_benchmark(const q_outcome *outcome, FILE *out, pr_err *err);
+
+/* Is this the start of a report?  A string of up to 63 bytes of a file. */
+bool q_report_is_one(const char *start);
 
 #endif

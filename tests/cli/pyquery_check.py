@@ -6,13 +6,19 @@
 
 import json
 import os
+import resource
+import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../interop"))
 
 import made_runs  # noqa: E402
-from made_runs import ask  # noqa: E402
+import harness  # noqa: E402
+from made_runs import PYQUERY, ask  # noqa: E402
+
+PYCONV = os.path.join(harness.BIN, "pyconv")
 
 COUNTS = {"load": 900, "parse": 700, "price": 500, "pack": 400, "sort": 300,
           "send": 250, "log": 200, "Cart.total": 150}
@@ -181,19 +187,162 @@ def check_reports(results):
                   done.stderr)
 
 
+REPORTS = "--summary=", "--json=", "--benchmark="
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def check_kept(results, new, base, report):
+    """No report may take the place of this file."""
+    before = content(report)
+    for option in REPORTS:
+        done = ask(new, "check " + base, option + report)
+        results.check(f"a report in place of {report} is refused",
+                      done.returncode == USAGE and not done.stdout and
+                      f"error: a report would replace '{report}'" in
+                      done.stderr and content(report) == before, done.stderr)
+
+
 def check_inputs_stay(results):
+    write("base.txt", "main;f 700\nmain;g 300\n")
+    write("new.txt", "main;f 710\nmain;g 290\n")
+    os.makedirs("mixed")
+    os.link("here.bin", "mixed/n.bin")
+    write("mixed/empty.bin", "")
+    os.symlink("base.txt", "link.txt")
+    subprocess.run([PYCONV, "-q", "here.bin", "--to", "speedscope", "-o",
+                    "here.json"], check=True)
+    subprocess.run([PYCONV, "-q", "here.bin", "-o", "here.db"], check=True)
     for new, base, report in (("slow", "old", "slow/0.bin"),
+                              ("slow", "old", "old/0.bin"),
+                              ("slow", "'ol[d]'", "old/0.bin"),
                               ("here.bin", "cpu.bin", "here.bin"),
-                              ("here.bin", "cpu.bin", "cpu.bin")):
-        with open(report, "rb") as file:
-            before = file.read()
-        for option in "--summary=", "--json=", "--benchmark=":
-            done = ask(new, "check " + base, option + report)
-            with open(report, "rb") as file:
-                results.check(f"a report in place of {report} is refused",
-                              done.returncode == 2 and not done.stdout and
-                              f"replace '{report}'" in done.stderr and
-                              file.read() == before, done.stderr)
+                              ("here.bin", "cpu.bin", "cpu.bin"),
+                              ("new.txt", "base.txt", "base.txt"),
+                              ("new.txt", "base.txt", "new.txt"),
+                              ("new.txt", "base.txt", "link.txt"),
+                              ("new.txt", "'base.t*'", "base.txt"),
+                              ("here.json", "cpu.bin", "here.json"),
+                              ("here.bin", "here.json", "here.json"),
+                              ("here.db", "cpu.bin", "here.db"),
+                              ("mixed", "cpu.bin", "mixed/n.bin"),
+                              ("mixed", "cpu.bin", "here.bin"),
+                              ("mixed", "cpu.bin", "mixed/empty.bin"),
+                              ("cpu.bin", "mixed", "mixed/empty.bin")):
+        check_kept(results, new, base, report)
+    # files that no side names
+    for report in ("a.bin", "here.json", "here.db", "base.txt",
+                   write("notes.md", "### to do\n"),
+                   write("data.json", '{"status": "ok"}\n')):
+        check_kept(results, "b.bin", "py313.bin", report)
+
+
+def check_reports_go(results):
+    """An earlier report makes way, whichever it is, and an empty file."""
+    outcomes = (("slow", "old"), ("same", "old"), ("here.bin", "cpu.bin"))
+    for i, option in enumerate(REPORTS):
+        report = write(f"{i}.again", "")
+        os.chmod(report, 0o640)
+        for new, base in outcomes:
+            first = ask(new, f"check {base}", option + report)
+            made = content(report)
+            again = ask(new, f"check {base}", option + report)
+            results.check(f"{option} of {new} is replaced by the next", made and
+                          first.returncode == again.returncode != USAGE and
+                          content(report) == made, again.stderr)
+        results.check(f"{option} keeps the permissions of its file",
+                      os.stat(report).st_mode & 0o777 == 0o640)
+        for other in REPORTS:
+            done = ask("same", "check old", other + report)
+            results.check(f"{option} is replaced by {other}",
+                          done.returncode == FINE, done.stderr)
+    os.symlink("0.again", "link.again")
+    done = ask("slow", "check old", "--summary", "link.again")
+    results.check("a link to a report stays one", os.path.islink("link.again")
+                  and content("0.again").startswith(b"### regression"),
+                  done.stderr)
+
+
+def check_one_file(results):
+    os.makedirs("sub")
+    write("first.x", "")
+    os.link("first.x", "second.x")
+    for i, a in enumerate(REPORTS):
+        for b in REPORTS[i + 1:]:
+            for one, other in (("same.x", "same.x"), ("same.x", "./same.x"),
+                               ("same.x", "sub/../same.x"),
+                               ("first.x", "second.x")):
+                done = ask("slow", "check old", a + one, b + other)
+                results.check(f"{a}{one} and {b}{other} are refused",
+                              done.returncode == USAGE and not done.stdout and
+                              "two reports" in done.stderr and
+                              not os.path.exists("same.x"), done.stderr)
+    with open("out.x", "w", encoding="utf-8") as out:
+        done = subprocess.run([PYQUERY, "slow", "check old", "--json=out.x"],
+                              stdout=out, stderr=subprocess.PIPE, text=True,
+                              check=False)
+    results.check("a report in place of the standard output is refused",
+                  done.returncode == USAGE and "standard output" in
+                  done.stderr, done.stderr)
+
+
+def check_streams(results):
+    table = ask("slow", "check old").stdout
+    with open("log.x", "w", encoding="utf-8") as out:
+        out.write("before\n")
+        out.flush()
+        subprocess.run([PYQUERY, "slow", "check old", "--summary",
+                        "/dev/stdout"], stdout=out, check=False)
+    text = content("log.x").decode()
+    results.check("/dev/stdout gets a report after what is there",
+                  text.startswith("before\n" + table + "### regression"), text)
+    os.mkfifo("pipe.x")
+    with subprocess.Popen(["cat", "pipe.x"], stdout=subprocess.PIPE,
+                          text=True) as reader:
+        done = ask("slow", "check old", "--json=pipe.x")
+        text = reader.communicate()[0]
+    results.check("a pipe gets a report", done.returncode == REGRESSION and
+                  json.loads(text)["status"] == REGRESSION, done.stderr)
+    done = ask("slow", "check old", "--json=/dev/null", "--summary=/dev/null")
+    results.check("/dev/null takes reports", done.returncode == REGRESSION,
+                  done.stderr)
+
+
+def without_room():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
+
+
+def check_full(results):
+    """A report that does not fit leaves nothing, or the older one."""
+    os.makedirs("full")
+    old = "### no answer\n\nthe older one\n"
+    for option in REPORTS:
+        for before in None, old:
+            if before:
+                write("full/report.x", before)
+            done = subprocess.run(
+                [PYQUERY, "same/0.bin", "check old/0.bin", "--min-runs=1",
+                 "--fail=seconds > +5%", option + "full/report.x"],
+                preexec_fn=without_room, capture_output=True, text=True,
+                check=False)
+            there = os.listdir("full")
+            results.check(f"{option} without room, {'an older' if before else 'no'}"
+                          " one there", done.returncode == 1 and
+                          "cannot write 'full/report.x'" in done.stderr and
+                          there == (["report.x"] if before else []) and
+                          (not before or content("full/report.x") ==
+                           before.encode()), done.stderr + str(there))
+        os.remove("full/report.x")
 
 
 def check_stages(results, rnd):
@@ -243,6 +392,10 @@ def check_everything(results, rnd):
     check_incomparable(results)
     check_reports(results)
     check_inputs_stay(results)
+    check_reports_go(results)
+    check_one_file(results)
+    check_streams(results)
+    check_full(results)
     check_stages(results, rnd)
     check_usage(results)
 
