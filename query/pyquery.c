@@ -86,21 +86,6 @@ render_opts_of(const q_command *c)
                                      (!no_colour || !no_colour[0])};
 }
 
-/* A pager that ends by itself if all fits on the screen, or cat where there is
- * no less; NULL: none. */
-static FILE *
-open_pager(const q_command *c)
-{
-    const char *pager = getenv("PAGER");
-    if (c->no_pager || c->format != Q_TABLE || !isatty(STDOUT_FILENO))
-        return NULL;
-    if (!pager || !pager[0])
-        pager = "command -v less >/dev/null || exec cat; exec less -FRX";
-    signal(SIGPIPE, SIG_IGN); /* the reader may leave the pager */
-    fflush(stdout);
-    return popen(pager, "w");
-}
-
 static pr_code
 write_answer(q_database **opened, const q_command *c, FILE *out, pr_err *err)
 {
@@ -122,16 +107,75 @@ write_answer(q_database **opened, const q_command *c, FILE *out, pr_err *err)
     return rc;
 }
 
+/* ---- the pager ---- */
+
+/* A command of the shell, by default a pager that ends by itself if all fits on
+ * the screen, or cat where there is no less; NULL: the answer needs none. */
+static const char *
+pager_of(const q_command *c)
+{
+    const char *pager = getenv("PAGER");
+    if (c->no_pager || c->format != Q_TABLE || !isatty(STDOUT_FILENO))
+        return NULL;
+    return pager && pager[0]
+               ? pager
+               : "command -v less >/dev/null || exec cat; exec less -FRX";
+}
+
+/* False: the shell could not run the command.  A reader may leave it before the
+ * end. */
+static bool
+run_pager(const char *pager, const char *text, size_t n)
+{
+    signal(SIGPIPE, SIG_IGN);
+    fflush(stdout);
+    FILE *to = popen(pager, "w");
+    if (!to)
+        return false;
+    fwrite(text, 1, n, to);
+    int status = pclose(to);
+    return !WIFEXITED(status) ||
+           (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127);
+}
+
+static void
+show(const char *pager, const char *text, size_t n)
+{
+    if (!n || run_pager(pager, text, n))
+        return;
+    pr_message(stderr, "pyquery", "note",
+               "the pager '%s' cannot run: the answer follows", pager);
+    fwrite(text, 1, n, stdout);
+    fflush(stdout);
+}
+
+/* The answer is made before the pager gets it, for one that cannot run. */
+static pr_code
+ask_paged(q_database **database, const q_command *c, const char *pager,
+          pr_err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (!memory)
+        return pr_no_memory(err);
+    pr_code rc = write_answer(database, c, memory, err);
+    if (fclose(memory) == 0)
+        show(pager, text, n);
+    else if (rc == PR_OK)
+        rc = pr_no_memory(err);
+    free(text);
+    return rc;
+}
+
 static pr_code
 ask(q_database **database, const q_command *c, pr_err *err)
 {
+    const char *pager = pager_of(c);
     q_show_all(*database, c->all);
-    FILE *pager = open_pager(c);
-    pr_code rc = write_answer(database, c, pager ? pager : stdout, err);
-    if (pager) {
-        pclose(pager);
-        return rc == PR_IO ? PR_OK : rc;
-    }
+    if (pager)
+        return ask_paged(database, c, pager, err);
+    pr_code rc = write_answer(database, c, stdout, err);
     fflush(stdout); /* the answer comes before what is said of it */
     return rc;
 }
