@@ -7,7 +7,9 @@
 #include "query/language/verbs.h"
 
 #include <base/option.h>
+#include <base/readable.h>
 #include <base/size.h>
+#include <errno.h>
 #include <getopt.h>
 #include <pyrec/error.h>
 #include <pyrec/version.h>
@@ -52,14 +54,27 @@ static const char help[] =
 /* ---- options ---- */
 
 static pr_code
+take_format(const pr_option *option, const char *value, void *at, pr_err *err)
+{
+    q_command *c = at;
+    (void)value;
+    if (c->format != Q_TABLE && c->format != (q_format)option->set) {
+        PR_FAIL(err, PR_USAGE, "--%s is a second format of one answer",
+                option->name);
+        pr_err_hint(err, "give one of --csv, --json and --markdown");
+        return PR_USAGE;
+    }
+    c->format = (q_format)option->set;
+    return PR_OK;
+}
+
+static pr_code
 take_json(const pr_option *option, const char *value, void *at, pr_err *err)
 {
     q_command *c = at;
-    (void)option;
-    (void)err;
-    c->json = value;
     if (!value)
-        c->format = Q_JSON;
+        return take_format(option, value, at, err);
+    c->json = value;
     return PR_OK;
 }
 
@@ -168,9 +183,9 @@ make_room(int argc, q_command *c, pr_err *err)
     {                                                              \
         name, letter, NULL, pr_take_byte, AT(field), 1, NULL, NULL \
     }
-#define FORMAT(name, value)                                       \
-    {                                                             \
-        name, 0, NULL, pr_take_int, AT(format), value, NULL, NULL \
+#define FORMAT(name, argument, take, value)           \
+    {                                                 \
+        name, 0, argument, take, 0, value, NULL, NULL \
     }
 #define VALUE(name, argument, take, field)                \
     {                                                     \
@@ -186,9 +201,9 @@ make_room(int argc, q_command *c, pr_err *err)
     }
 
 static const pr_option rows[] = {
-    FORMAT("csv", Q_CSV),
-    WHOLE("json", "[FILE]", take_json),
-    FORMAT("markdown", Q_MARKDOWN),
+    FORMAT("csv", NULL, take_format, Q_CSV),
+    FORMAT("json", "[FILE]", take_json, Q_JSON),
+    FORMAT("markdown", NULL, take_format, Q_MARKDOWN),
     VALUE("sql", "SELECT", pr_take_text, sql),
     FLAG("all", 0, all),
     FLAG("no-pager", 0, no_pager),
@@ -291,6 +306,38 @@ begins_with_query(int argc, char **argv, const q_command *c)
            (is_verb(argv[0]) || access(last, F_OK) == 0);
 }
 
+/* How the names of inputs end (spec/convert.md 2.1, spec/schema.md). */
+static bool
+has_suffix_of_input(const char *word)
+{
+    static const char *const suffixes[] = {
+        ".bin", ".db",        ".sqlite", ".sqlite3", ".json",
+        ".txt", ".collapsed", ".folded", ".pstats",  ".prof",
+        ".pb",  ".pprof",     ".austin", ".mojo",    ".gz"};
+    size_t len = strlen(word);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t n = strlen(suffixes[i]);
+        if (len > n && strcasecmp(word + len - n, suffixes[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* No query begins with a path: it is a file that is not there. */
+static pr_code
+refuse_missing_file(const char *word, pr_err *err)
+{
+    bool is_path = strchr(word, '/') || has_suffix_of_input(word);
+    if (pr_refuse_stdin(word, err) != PR_OK)
+        return PR_USAGE;
+    if (!is_path || strpbrk(word, " \t\r\n\v\f") || access(word, F_OK) == 0)
+        return PR_OK;
+    PR_FAIL_SYS(err, PR_IO, errno, "cannot open '%s'", word);
+    pr_err_hint(err, "the files come first, then the query, such as"
+                     " 'pyquery run.bin top 20'");
+    return PR_IO;
+}
+
 static pr_code
 take_words(int argc, char **argv, q_command *c, pr_err *err)
 {
@@ -319,11 +366,14 @@ take_arguments(int argc, char **argv, q_command *c, pr_err *err)
     }
     if (c->follow && files != 1)
         return PR_FAIL(err, PR_USAGE, "--follow reads one file");
+    if (c->follow && pr_refuse_stdin(argv[0], err) != PR_OK)
+        return PR_USAGE; /* else it would wait for a file of that name */
     if (argc == files)
         return PR_OK;
     if (c->sql)
         return PR_FAIL(err, PR_USAGE, "--sql and a query cannot both be asked");
-    return take_words(argc - files, argv + files, c, err);
+    pr_code rc = refuse_missing_file(argv[files], err);
+    return rc == PR_OK ? take_words(argc - files, argv + files, c, err) : rc;
 }
 
 /* Without a query there is an overview for people; an option about the answer
@@ -344,8 +394,10 @@ q_command_read_query(q_command *c)
     q_query query;
     if (!c->query || q_parse(c->query, &query, NULL) != PR_OK)
         return !c->query;
-    if (query.has_format)
+    if (query.has_format) {
+        c->two_formats = c->format != Q_TABLE && c->format != query.format;
         c->format = query.format;
+    }
     c->is_check = query.verb == Q_CHECK;
     c->is_series = query.verb == Q_HISTORY && query.of.text;
     c->is_summary = query.verb == Q_SUMMARY;
@@ -369,6 +421,8 @@ check_options(const q_command *c, pr_err *err)
          "such as 'pyquery -i run.bin'"},
         {(c->follow || c->talk) && c->format != Q_TABLE,
          "--csv, --json and --markdown go with one query", NULL},
+        {c->two_formats, "the query and an option ask for two formats",
+         "leave out one of them"},
         {c->all && !c->is_summary && !c->talk,
          "--all goes with the verb summary",
          "such as 'pyquery run.bin summary --all'"},

@@ -24,6 +24,7 @@ typedef struct q_command {
     uint64_t memory; /* to read profiles; 0: the default */
     bool is_series;  /* the query is the history of one function */
     bool is_summary;
+    bool two_formats; /* the query asks for another one than an option */
     bool has_check_option;
     bool is_check; /* the query is a check; the next fields belong to it */
     q_check_opts check;
@@ -35,8 +36,8 @@ typedef struct q_command {
 /* PR_OK to go on; PR_END when all is done (--help, --version); PR_USAGE. */
 pr_code q_command_parse(int argc, char **argv, q_command *ret, pr_err *err);
 
-/* Read the parts of the query that the command needs: its verb, and "as csv",
- * which replaces the option.  False: the query is wrong. */
+/* Read the parts of the query that the command needs: its verb, and its format
+ * ("as csv").  False: the query is wrong. */
 bool q_command_read_query(q_command *command);
 
 void q_command_release(q_command *command);

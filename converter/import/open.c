@@ -5,6 +5,7 @@
 
 #include "converter/import/imports.h"
 
+#include <base/readable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -47,9 +48,12 @@ read_file(const char *path, size_t most, bytes *ret, uint64_t *ret_size,
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return PR_FAIL_SYS(err, PR_IO, errno, "cannot open '%s'", path);
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    pr_code rc = fstat(fd, &st) == 0
+                     ? pr_refuse_stream(path, &st, err)
+                     : PR_FAIL_SYS(err, PR_IO, errno, "cannot stat '%s'", path);
+    if (rc != PR_OK) {
         close(fd);
-        return PR_FAIL(err, PR_USAGE, "'%s' is not a regular file", path);
+        return rc;
     }
     size_t size = (uint64_t)st.st_size < most ? (size_t)st.st_size : most;
     uint8_t *at = malloc(size + 1);

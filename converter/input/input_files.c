@@ -4,6 +4,7 @@
 #include "converter/input/input_files.h"
 
 #include <base/array.h>
+#include <base/readable.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -68,6 +69,8 @@ static pr_code
 add_base(conv_paths *paths, const char *path, pr_err *err)
 {
     struct stat st;
+    if (pr_refuse_stdin(path, err) != PR_OK)
+        return PR_USAGE;
     if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         return add_path(paths, strdup(path), err);
     PR_FAIL(err, PR_USAGE, "'%s' is a directory, and --diff takes one profile",
@@ -76,18 +79,6 @@ add_base(conv_paths *paths, const char *path, pr_err *err)
                 "'pyconv %.80s --to bin -o old.bin' makes one profile "
                 "of those in it",
                 path);
-    return PR_USAGE;
-}
-
-/* '-' is a habit of other programs; a file of that name is './-'. */
-static pr_code
-refuse_stdin(const char *path, pr_err *err)
-{
-    if (strcmp(path, "-") != 0)
-        return PR_OK;
-    PR_FAIL(err, PR_USAGE, "an input is a file, not standard input");
-    pr_err_hint(err, "a profile is read from its end as well: copy it to a "
-                     "file first");
     return PR_USAGE;
 }
 
@@ -104,7 +95,7 @@ conv_paths_expand(const char *base, const char *const *input, size_t n,
         rc = add_base(ret, base, err);
     for (size_t i = 0; i < n && rc == PR_OK; i++) {
         bool directory = stat(input[i], &st) == 0 && S_ISDIR(st.st_mode);
-        rc = refuse_stdin(input[i], err);
+        rc = pr_refuse_stdin(input[i], err);
         if (rc == PR_OK)
             rc = directory ? add_directory(ret, input[i], err)
                            : add_path(ret, strdup(input[i]), err);

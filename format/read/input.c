@@ -3,6 +3,7 @@
  */
 #include "format/read/input.h"
 
+#include <base/readable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +17,9 @@
 pr_code
 pf_input_open(const char *path, pf_input *ret, pr_err *err)
 {
+    pr_code rc = pr_refuse_stdin(path, err);
+    if (rc != PR_OK)
+        return rc;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return PR_FAIL_SYS(err, PR_IO, errno, "cannot open '%s'", path);
@@ -25,16 +29,10 @@ pf_input_open(const char *path, pf_input *ret, pr_err *err)
         close(fd);
         return PR_FAIL_SYS(err, PR_IO, sys, "cannot stat '%s'", path);
     }
-    if (S_ISDIR(st.st_mode)) {
+    rc = pr_refuse_stream(path, &st, err);
+    if (rc != PR_OK) {
         close(fd);
-        return PR_FAIL(err, PR_USAGE, "'%s' is a directory", path);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        close(fd);
-        PR_FAIL(err, PR_USAGE, "'%s' is not a regular file", path);
-        pr_err_hint(err, "a profile is read from its end as well: copy it to "
-                         "a file first");
-        return PR_USAGE;
+        return rc;
     }
     char *copy = strdup(path);
     if (!copy) {

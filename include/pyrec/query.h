@@ -38,7 +38,8 @@ typedef struct q_value {
  *  - a folder of profiles.  Its database in the user's cache is brought up to
  *    date (conv_archive_open()); XDG_CACHE_HOME and HOME say where the cache
  *    is, and without one the profiles are converted into memory.
- * PR_FOREIGN for anything else, PR_NEWER for a schema of another version;
+ * PR_USAGE for '-' and for a path that is not a regular file or a folder;
+ * PR_FOREIGN for any other file, PR_NEWER for a schema of another version;
  * PR_CUT or PR_DAMAGED with *ret set: a part was read.  Other codes as
  * conv_run(). */
 pr_code q_open(const char *path, q_database **ret, pr_err *err);

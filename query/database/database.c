@@ -7,6 +7,7 @@
 #include "query/database/inputs.h"
 #include "query/database/server.h"
 
+#include <base/readable.h>
 #include <base/words.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -474,9 +475,7 @@ read_head(const char *path, char *head, size_t size, size_t *ret, pr_err *err)
     if (fstat(fd, &st) != 0 ||
         (n = S_ISREG(st.st_mode) ? pread(fd, head, size, 0) : 0) < 0)
         rc = PR_FAIL_SYS(err, PR_IO, errno, "cannot read '%s'", path);
-    else if (!S_ISREG(st.st_mode))
-        rc = PR_FAIL(err, PR_FOREIGN, "'%s' is not a regular file", path);
-    else
+    else if ((rc = pr_refuse_stream(path, &st, err)) == PR_OK)
         *ret = (size_t)n;
     close(fd);
     return rc;

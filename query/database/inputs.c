@@ -4,6 +4,7 @@
 #include "query/database/inputs.h"
 
 #include <base/array.h>
+#include <base/readable.h>
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
@@ -83,10 +84,13 @@ q_inputs_expand(const char *const *path, size_t n, q_inputs *ret, pr_err *err)
 {
     struct stat st;
     pr_code rc = PR_OK;
-    for (size_t i = 0; i < n && rc == PR_OK; i++)
-        rc = stat(path[i], &st) == 0 && S_ISDIR(st.st_mode)
-                 ? add_folder(ret, path[i], err)
-                 : add_path(ret, strdup(path[i]), err);
+    for (size_t i = 0; i < n && rc == PR_OK; i++) {
+        bool folder = stat(path[i], &st) == 0 && S_ISDIR(st.st_mode);
+        rc = pr_refuse_stdin(path[i], err);
+        if (rc == PR_OK)
+            rc = folder ? add_folder(ret, path[i], err)
+                        : add_path(ret, strdup(path[i]), err);
+    }
     return rc;
 }
 

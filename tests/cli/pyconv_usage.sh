@@ -151,6 +151,17 @@ expect "a server is not followed" 2 \
 expect "no file" 2 "$pyconv" --to pstats
 expect "standard input is not an input" 2 "$pyconv" - --to pstats -o x.pstats
 holds "with the remedy" err "copy it to a file"
+expect "nor is it a base" 2 "$pyconv" run.bin --diff - --to html -o x.html
+holds "with the remedy" err "copy it to a file"
+mkfifo pipe
+for option in --info --verify; do
+    for input in - pipe; do
+        expect "$option of $input" 2 "$pyconv" $option $input
+        holds "with the remedy" err "copy it to a file"
+    done
+done
+expect "a pipe is not an input" 2 "$pyconv" pipe --to pstats -o x.pstats
+holds "with the remedy" err "copy it to a file"
 expect "no target" 2 "$pyconv" run.bin
 holds "which says where to find one" err "pyconv --list"
 expect "the list of targets" 0 "$pyconv" --list

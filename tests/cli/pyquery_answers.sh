@@ -138,6 +138,32 @@ TEXT
 ends 2 "a wrong verb" pyquery run.db "tops"
 ends 2 "a write" pyquery run.db --sql "DELETE FROM node"
 ends 2 "no file" pyquery
+mkfifo pipe
+for words in - pipe "run.db - top" "run.db diff -" "run.db diff pipe" "--follow -"; do
+    # shellcheck disable=SC2086 # words of the command line
+    pyquery $words >printed 2>error
+    [ $? -eq 2 ] && [ ! -s printed ] && grep -q "copy it to a file" error
+    result $? "an input that is no file has a remedy: pyquery $words"
+done
+for file in nofile.bin nofile.db NOFILE.JSON x/nofile ./nofile nofile.pb.gz \
+    nofile.prof nofile.txt; do
+    pyquery run.db $file top >printed 2>error
+    [ $? -eq 1 ] && grep -q "cannot open '$file': No such file" error &&
+        grep -q "hint: the files come first" error
+    result $? "a missing file is named: $file"
+done
+ends 2 "a query before its end is none" pyquery run.db "tops in shop.py"
+for words in "--csv --json" "--json --csv" "--markdown --csv" \
+    "--json top as csv" "top as csv --json" "top as table --csv" \
+    "summary as json --markdown"; do
+    # shellcheck disable=SC2086 # words of the command line
+    ends 2 "two formats: $words" pyquery run.db $words
+done
+for words in "--csv --csv" "--csv top as csv" "top as markdown --markdown"; do
+    # shellcheck disable=SC2086 # words of the command line
+    pyquery run.db $words >printed 2>error
+    result $? "one format, twice: $words"
+done
 for order in "top run.db" "--sql run.db SELECT" "top 3" "explain top"; do
     # shellcheck disable=SC2086 # a list of words
     pyquery $order 2>error

@@ -87,7 +87,8 @@ a_foreign_database_is_named_as_such(void **state)
     assert_int_not_equal(open_code(f.path, &err), PR_OK);
     unlink(f.path);
     assert_int_equal(mkfifo(f.path, 0600), 0); /* would wait for a writer */
-    assert_int_equal(open_code(f.path, &err), PR_FOREIGN);
+    assert_int_equal(open_code(f.path, &err), PR_USAGE);
+    assert_non_null(strstr(err.hint, "copy it to a file"));
     fixture_write(&f, "PRAGMA application_id=0");
     assert_int_equal(open_code(f.path, &err), PR_FOREIGN);
     assert_non_null(strstr(err.hint, "pyconv"));
