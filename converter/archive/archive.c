@@ -60,6 +60,7 @@ static const conv_target into_archive = {
     .level = CONV_LEVEL_DEFAULT,
     .time = CONV_TIME_REAL,
     .times = CONV_TIMES_OF_CLOCK,
+    .of_totals = true,
     .write = write_profile,
 };
 

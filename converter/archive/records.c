@@ -5,6 +5,7 @@
 
 #include "converter/tables/row.h"
 
+#include <pyrec/convert.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,6 +280,12 @@ conv_records_release(conv_tables *tables, int64_t profile, bool *ret_gone,
     return rc;
 }
 
+/* A profile of totals may have callers of which it has no totals. */
+#define CALLERS_OF_TOTALS                                                 \
+    "SELECT caller_id FROM profile CROSS JOIN meta ON meta.profile_id ="  \
+    " profile.id AND key = '" CONV_META_CONTENT "' CROSS JOIN edge_total" \
+    " ON edge_total.profile_id = profile.id"
+
 pr_code
 conv_records_prune(conv_tables *tables, pr_err *err)
 {
@@ -289,7 +296,7 @@ conv_records_prune(conv_tables *tables, pr_err *err)
     return execute(
         tables->database,
         "DELETE FROM function WHERE id NOT IN (SELECT function_id FROM"
-        " function_sum);"
+        " function_sum UNION ALL " CALLERS_OF_TOTALS ");"
         "DELETE FROM frame WHERE function_id NOT IN (SELECT id FROM function);"
         "DELETE FROM file WHERE id NOT IN (SELECT file_id FROM function)",
         err);

@@ -16,6 +16,7 @@ import pstats
 import random
 import re
 import sqlite3
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -272,6 +273,19 @@ def check_mixtures(results, rnd):
     check_mixed(results, "one call", "made.db")
     check_mixed(results, "--into", "added.db")
     check_mixed(results, "files", "labelled.bin", "counted.prof")
+    os.mkdir("archive")
+    for source, name in (("labelled.bin", "labelled.bin"),
+                         ("counted.prof", "counted.bin")):
+        shutil.copy(source, "archive/" + name)
+    check_mixed(results, "a folder", "archive")
+    for gone, left in (("counted", "labelled"), ("labelled", "counted")):
+        os.rename(f"archive/{gone}.bin", "away")
+        for question in "top 1000", "callers of a.py:fib":
+            alone = answer_of(question, f"archive/{left}.bin")
+            results.check(f"a folder without {gone}.bin: '{question}'",
+                          alone[0] and answer_of(question, "archive") == alone,
+                          answer_of(question, "archive"))
+        os.rename("away", f"archive/{gone}.bin")
     for verb in "diff", "check":
         for new, old in (("made.db", "labelled.bin"),
                          ("labelled.bin", "made.db")):
