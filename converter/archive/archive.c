@@ -74,14 +74,13 @@ path_of(const archive *a, const char *name)
     return path;
 }
 
-/* A file that is not a profile, or only a part of one, or has no stacks
- * (PR_USAGE: the options were checked before) is one problem among many files;
- * a fault of the database or of this process ends all of it. */
+/* A file that is not a profile, or only a part of one, is one problem among
+ * many files; a fault of the database or of this process ends all of it. */
 static bool
 is_problem(pr_code rc)
 {
     return rc == PR_CUT || rc == PR_DAMAGED || rc == PR_FOREIGN ||
-           rc == PR_NEWER || rc == PR_LIMIT || rc == PR_USAGE;
+           rc == PR_NEWER || rc == PR_LIMIT;
 }
 
 static pr_code

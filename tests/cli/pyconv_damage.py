@@ -221,12 +221,12 @@ def check_failure(results):
                 f"{name} to {target}: no sample lies in the range",
                 done.returncode == 4 and "lies in the range" in done.stderr
                 and not os.path.exists("new"), (done.returncode, done.stderr))
-    os.mkdir("folder")
+    os.mkdir("unread")
     for name in ("empty.bin", "stub.bin"):
-        os.rename(name, "folder/" + {"stub.bin": "a.bin"}.get(name, name))
-    done = outputs.convert("folder", "sqlite", "folder.db")
+        os.rename(name, "unread/" + {"stub.bin": "a.bin"}.get(name, name))
+    done = outputs.convert("unread", "sqlite", "unread.db")
     results.check("a cut and an empty file leave no database",
-                  done.returncode == 1 and not os.path.exists("folder.db"),
+                  done.returncode == 1 and not os.path.exists("unread.db"),
                   (done.returncode, done.stderr))
 
 

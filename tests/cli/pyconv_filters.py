@@ -11,6 +11,7 @@ import fnmatch
 import json
 import os
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -325,7 +326,9 @@ def threads_of_sqlite(path):
 
 
 def stacks_of_speedscope(path):
-    """The threads alone: a part with one of them has no profile of all."""
+    """The threads alone: a part with one of them has no profile of all.  They
+    are known by their ids: in a plain file the states of a thread's samples
+    show that it is the main one, and a part need not have such a sample."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     names = [frame["name"] for frame in document["shared"]["frames"]]
@@ -336,7 +339,8 @@ def stacks_of_speedscope(path):
         for stack, weight in zip(profile["samples"], profile["weights"]):
             if stack and names[stack[0]] == "(not observed)":
                 continue
-            found[profile["name"], tuple(names[i] for i in stack)] += weight
+            tid = re.search(r"\((\d+)\)", profile["name"]).group(1)
+            found[tid, tuple(names[i] for i in stack)] += weight
     return found
 
 
