@@ -3,8 +3,11 @@
  */
 #include <base/option.h>
 
+#include <base/utf8.h>
+
 #include <getopt.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_LONG = 256 }; /* getopt_long() returns it for the first row */
 
@@ -51,15 +54,90 @@ row_of(const pr_options *options, int found)
     return o->name ? o : NULL;
 }
 
-/* '?' (no such option) or ':' (its value is missing) */
-static pr_code
-refuse_option(const char *program, int found, const char *option, pr_err *err)
+/* ---- refusals ---- */
+
+/* ", WORD" into a list that ends where the room does */
+static void
+add_word(char *all, size_t size, const char *dashes, const char *word)
 {
-    if (found == ':')
-        PR_FAIL(err, PR_USAGE, "option '%s' needs a value", option);
+    const char *const parts[] = {all[0] ? ", " : "", dashes, word};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        strncat(all, parts[i], size - strlen(all) - 1);
+}
+
+/* The word whose option getopt_long() has just refused; optind was `before`
+ * then.  It passes words that are not options, but of several letters in one
+ * word ("-qy") only the last one moves it. */
+static const char *
+refused_word(char **argv, int before)
+{
+    const char *last = argv[optind - 1];
+    bool passed = optind > before && last[0] == '-' && last[1];
+    return passed ? last : argv[optind];
+}
+
+/* The options of which `word` is a beginning; how many? */
+static size_t
+list_begun(const pr_options *options, const char *word, size_t len, char *all,
+           size_t size)
+{
+    size_t n = 0;
+    for (const pr_option *o = options->option; o->name; o++)
+        if (strncmp(word, o->name, len) == 0) {
+            add_word(all, size, "--", o->name);
+            n++;
+        }
+    return n;
+}
+
+static void
+refuse_letter(int found, const char *word, pr_err *err)
+{
+    const char *at = strchr(word + 1, optopt);
+    uint32_t len = at ? pr_utf8_next(at, strlen(at), false).len : 0;
+    PR_FAIL(err, PR_USAGE,
+            found == ':' ? "option '-%.*s' needs a value"
+                         : "unknown option '-%.*s'",
+            (int)len, at);
+}
+
+static void
+refuse_value_of(int found, const pr_option *o, pr_err *err)
+{
+    PR_FAIL(err, PR_USAGE,
+            found == ':' ? "option '--%s' needs a value"
+                         : "option '--%s' takes no value",
+            o->name);
+}
+
+static void
+refuse_name(const pr_options *options, const char *word, pr_err *err)
+{
+    char all[160] = "";
+    size_t len = strcspn(word, "=");
+    if (list_begun(options, word + 2, len - 2, all, sizeof all) < 2) {
+        PR_FAIL(err, PR_USAGE, "unknown option '%.*s'", (int)len, word);
+        return;
+    }
+    PR_FAIL(err, PR_USAGE, "option '%.*s' is ambiguous", (int)len, word);
+    pr_err_hint(err, "one of %s", all);
+}
+
+/* '?' or ':' (a value is missing): getopt_long() leaves in optopt a letter, the
+ * row of a long option, or 0 if no row or several have the name. */
+static pr_code
+refuse_option(const pr_options *options, int found, const char *word,
+              pr_err *err)
+{
+    if (optopt >= FIRST_LONG)
+        refuse_value_of(found, &options->option[optopt - FIRST_LONG], err);
+    else if (optopt)
+        refuse_letter(found, word, err);
     else
-        PR_FAIL(err, PR_USAGE, "unknown option '%s'", option);
-    pr_err_hint(err, "try '%s --help'", program);
+        refuse_name(options, word, err);
+    if (found == '?' && access(word, F_OK) == 0)
+        pr_err_hint(err, "'./%s' is the file of that name", word);
+    pr_err_hint(err, "try '%s --help'", options->program);
     return PR_USAGE;
 }
 
@@ -80,14 +158,15 @@ pr_options_read(const pr_options *options, int argc, char **argv, void *to,
     fill(options, &t);
     optind = 1;
     opterr = 0;
-    for (int found;
+    for (int found, before = optind;
          rc == PR_OK &&
-         (found = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1;) {
+         (found = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1;
+         before = optind) {
         const pr_option *o = row_of(options, found);
         if (o)
             mark_given(options, o, to);
         rc = o ? o->take(o, optarg, (char *)to + o->place, err)
-               : refuse_option(options->program, found, argv[optind - 1], err);
+               : refuse_option(options, found, refused_word(argv, before), err);
     }
     return rc;
 }
@@ -137,8 +216,7 @@ pr_take_word(const pr_option *option, const char *value, void *at, pr_err *err)
             *(int *)at = w->value;
             return PR_OK;
         }
-        strncat(all, all[0] ? ", " : "", sizeof all - strlen(all) - 1);
-        strncat(all, w->name, sizeof all - strlen(all) - 1);
+        add_word(all, sizeof all, "", w->name);
     }
     refuse_value(option, value, err);
     pr_err_hint(err, "one of %s", all);
