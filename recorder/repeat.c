@@ -256,23 +256,21 @@ share_tally(repeat *r, pr_err *err)
     return PR_OK;
 }
 
-/* The command can be pasted, whatever the folders' names. */
 static void
 print_next(const repeat *r)
 {
     const char *folder = r->turn[0].folder;
-    pr_buffer text = {0};
-    pr_buffer_puts(&text, "pyquery ");
-    pr_quote_shell(&text, folder, strlen(folder));
+    pr_buffer command = {0};
+    pr_buffer_puts(&command, "pyquery ");
+    pr_quote_path(&command, folder, strlen(folder));
     if (r->n > 1) {
-        pr_buffer_puts(&text, " diff ");
-        pr_quote_shell(&text, r->turn[1].folder, strlen(r->turn[1].folder));
+        pr_buffer_puts(&command, " diff ");
+        pr_quote_path(&command, r->turn[1].folder, strlen(r->turn[1].folder));
     } else {
-        pr_buffer_puts(&text, " \"top 20 by self\"");
+        pr_buffer_puts(&command, " \"top 20 by self\"");
     }
-    pr_message(stderr, "pyrec", "next", "%.*s", (int)text.len,
-               text.at ? text.at : "");
-    pr_buffer_release(&text);
+    pr_message_next(stderr, "pyrec", &command);
+    pr_buffer_release(&command);
 }
 
 /* The sentences of a run's own summary, once for all runs. */

@@ -252,24 +252,32 @@ print_trust(FILE *to, const rec_summary *s, const rec_options *options)
         fputs("; hardly slowed down\n", to);
 }
 
-/* The command can be pasted: the star of the pattern is the shell's. */
+/* The star of the pattern is the shell's. */
+static void
+add_others(pr_buffer *command, const char *pattern)
+{
+    const char *star = strrchr(pattern, '*');
+    if (!star)
+        return;
+    pr_buffer_char(command, ' ');
+    pr_quote_path(command, pattern, (size_t)(star - pattern));
+    pr_buffer_char(command, '*');
+    pr_quote_shell(command, star + 1, strlen(star + 1));
+}
+
 static void
 print_next(FILE *to, const rec_summary *s)
 {
-    pr_buffer files = {0};
-    const char *star = strrchr(s->pattern, '*');
-    pr_quote_shell(&files, s->output, strlen(s->output));
-    if (s->files > 1 && star) {
-        pr_buffer_char(&files, ' ');
-        pr_quote_shell(&files, s->pattern, (size_t)(star - s->pattern));
-        pr_buffer_char(&files, '*');
-        pr_quote_shell(&files, star + 1, strlen(star + 1));
-    }
-    pr_message(to, "pyrec", "next",
-               s->files == 1 ? "pyquery %.*s \"top 20 by self\""
-                             : "pyconv %.*s --to sqlite -o all.db",
-               (int)files.len, files.at ? files.at : "");
-    pr_buffer_release(&files);
+    bool one = s->files == 1;
+    pr_buffer command = {0};
+    pr_buffer_puts(&command, one ? "pyquery " : "pyconv ");
+    pr_quote_path(&command, s->output, strlen(s->output));
+    if (!one)
+        add_others(&command, s->pattern);
+    pr_buffer_puts(&command,
+                   one ? " \"top 20 by self\"" : " --to sqlite -o all.db");
+    pr_message_next(to, "pyrec", &command);
+    pr_buffer_release(&command);
 }
 
 /* ---- the details ---- */

@@ -5,6 +5,7 @@
 
 #include <base/array.h>
 #include <base/readable.h>
+#include <base/quote.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -64,6 +65,21 @@ add_directory(conv_paths *paths, const char *directory, pr_err *err)
     return rc;
 }
 
+/* The command can be pasted: a name that is too long for a hint is left out. */
+static void
+hint_merge(const char *directory, pr_err *err)
+{
+    enum { MOST = 160 };
+    pr_buffer word = {0};
+    pr_quote_path(&word, directory, strlen(directory));
+    bool fits = !word.failed && word.len <= MOST;
+    pr_err_hint(err,
+                "'pyconv %.*s --to bin -o old.bin' makes one profile of those "
+                "in it",
+                fits ? (int)word.len : MOST, fits ? word.at : "DIRECTORY");
+    pr_buffer_release(&word);
+}
+
 /* The base of a comparison is one profile. */
 static pr_code
 add_base(conv_paths *paths, const char *path, pr_err *err)
@@ -75,10 +91,7 @@ add_base(conv_paths *paths, const char *path, pr_err *err)
         return add_path(paths, strdup(path), err);
     PR_FAIL(err, PR_USAGE, "'%s' is a directory, and --diff takes one profile",
             path);
-    pr_err_hint(err,
-                "'pyconv %.80s --to bin -o old.bin' makes one profile "
-                "of those in it",
-                path);
+    hint_merge(path, err);
     return PR_USAGE;
 }
 

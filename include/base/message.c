@@ -23,6 +23,16 @@ pr_message(FILE *to, const char *program, const char *kind, const char *format,
     fputc('\n', to);
 }
 
+void
+pr_message_next(FILE *to, const char *program, const pr_buffer *command)
+{
+    if (command->failed)
+        return;
+    fprintf(to, "%s: next: ", program);
+    pr_print_terminal(to, pr_buffer_from(command, 0), command->len);
+    fputc('\n', to);
+}
+
 static void
 print_record(FILE *to, const char *program, const char *kind, const pr_err *err)
 {

@@ -7,6 +7,7 @@
 #ifndef BASE_MESSAGE_H
 #define BASE_MESSAGE_H
 
+#include <base/buffer.h>
 #include <pyrec/error.h>
 #include <stdio.h>
 
@@ -15,6 +16,10 @@
  * may get them (terminal.h). */
 void pr_message(FILE *to, const char *program, const char *kind,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* "PROGRAM: next: COMMAND", the whole of it; its words are quoted for a shell
+ * (quote.h), since a user pastes it. */
+void pr_message_next(FILE *to, const char *program, const pr_buffer *command);
 
 /* The failure, and the remedy on a second line if the record has one. */
 void pr_message_error(FILE *to, const char *program, const pr_err *err);

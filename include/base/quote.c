@@ -3,6 +3,7 @@
  */
 #include <base/quote.h>
 
+#include <base/terminal.h>
 #include <base/utf8.h>
 
 #include <string.h>
@@ -102,24 +103,48 @@ pr_quote_count(pr_buffer *text, size_t from)
     }
 }
 
+/* ---- a shell ---- */
+
+/* What a name needs to be one word, and one line on a terminal. */
+typedef enum word_form {
+    AS_IT_IS,
+    IN_QUOTES, /* '...': a shell takes nothing in it for syntax */
+    ESCAPED    /* $'...': what a terminal must not get is in octal */
+} word_form;
+
 static bool
-is_plain_to_a_shell(unsigned char c)
+is_plain_to_a_shell(uint32_t point)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c >= 0x80 ||
-           (c && strchr("_-./:@%+=,", c));
+    return (point >= 'a' && point <= 'z') || (point >= 'A' && point <= 'Z') ||
+           (point >= '0' && point <= '9') || point >= 0x80 ||
+           (point && strchr("_-./:@%+=,", (int)point));
 }
 
-void
-pr_quote_shell(pr_buffer *text, const char *at, size_t len)
+static word_form
+form_of_character(pr_char c)
 {
-    size_t plain = 0;
-    while (plain < len && is_plain_to_a_shell((unsigned char)at[plain]))
-        plain++;
-    if (len && plain == len) {
-        pr_buffer_append(text, at, len);
-        return;
+    if (c.point == PR_MALFORMED || !pr_is_shown(c.point))
+        return ESCAPED;
+    return is_plain_to_a_shell(c.point) ? AS_IT_IS : IN_QUOTES;
+}
+
+static word_form
+form_of(const char *at, size_t len)
+{
+    word_form form = len ? AS_IT_IS : IN_QUOTES;
+    for (size_t i = 0; i < len;) {
+        pr_char c = pr_utf8_next(at + i, len - i, false);
+        word_form needed = form_of_character(c);
+        if (needed > form)
+            form = needed;
+        i += c.len;
     }
+    return form;
+}
+
+static void
+put_quoted(pr_buffer *text, const char *at, size_t len)
+{
     pr_buffer_char(text, '\'');
     for (size_t i = 0; i < len; i++)
         if (at[i] == '\'')
@@ -127,4 +152,38 @@ pr_quote_shell(pr_buffer *text, const char *at, size_t len)
         else
             pr_buffer_char(text, at[i]);
     pr_buffer_char(text, '\'');
+}
+
+static void
+put_escaped(pr_buffer *text, const char *at, size_t len)
+{
+    pr_buffer_puts(text, "$'");
+    for (size_t i = 0; i < len;) {
+        pr_char c = pr_utf8_next(at + i, len - i, false);
+        bool in_octal = form_of_character(c) == ESCAPED;
+        for (size_t end = i + c.len; i < end; i++)
+            if (in_octal)
+                pr_buffer_printf(text, "\\%03o", (unsigned char)at[i]);
+            else if (at[i] == '\'' || at[i] == '\\')
+                pr_buffer_printf(text, "\\%c", at[i]);
+            else
+                pr_buffer_char(text, at[i]);
+    }
+    pr_buffer_char(text, '\'');
+}
+
+void
+pr_quote_shell(pr_buffer *text, const char *at, size_t len)
+{
+    static void (*const put[])(pr_buffer *, const char *, size_t) = {
+        pr_buffer_append, put_quoted, put_escaped};
+    put[form_of(at, len)](text, at, len);
+}
+
+void
+pr_quote_path(pr_buffer *text, const char *at, size_t len)
+{
+    if (len && at[0] == '-')
+        pr_buffer_puts(text, "./");
+    pr_quote_shell(text, at, len);
 }

@@ -65,8 +65,13 @@ void pr_quote_markdown(pr_buffer *text, const char *at, size_t len);
  * ', which is a change. */
 void pr_quote_csv(pr_buffer *text, const char *at, size_t len);
 
-/* A word of a command that a user pastes into a shell (POSIX sh): plain if
- * the shell takes nothing in it for syntax, else in single quotes. */
+/* A word of a command that a user pastes into a shell: plain if the shell takes
+ * nothing in it for syntax, else in single quotes.  A name with a character
+ * that a terminal must not get (terminal.h) is in $'...' (POSIX.1-2024; bash,
+ * zsh, ksh), so the command is one line. */
 void pr_quote_shell(pr_buffer *text, const char *at, size_t len);
+
+/* The same of a path; a program takes one that begins with '-' for a file. */
+void pr_quote_path(pr_buffer *text, const char *at, size_t len);
 
 #endif

@@ -225,14 +225,19 @@ def check_comparison(results, made):
                   columns == [made[1].samples(), made[0].samples()] and
                   threads <= {"MainThread", "thread"},
                   f"{done.stderr} {columns} {threads}")
-    refused = run("one.bin", "--diff", "folder", "--to", "html", "-o",
-                  "refused.html")
-    results.check("a directory is not a base, and the hint makes one of it",
-                  refused.returncode == 2 and
-                  "'folder' is a directory" in refused.stderr and
-                  "hint: 'pyconv folder --to bin -o old.bin'" in
-                  refused.stderr and not os.path.exists("refused.html"),
-                  refused.stderr)
+    deep = os.path.join(*["d" * 100] * 3)
+    os.makedirs(deep)
+    os.makedirs("-it's mine")
+    for folder, word in (("folder", "folder"), (deep, "DIRECTORY"),
+                         ("-it's mine", "./'-it'\\''s mine'")):
+        refused = run("one.bin", "--diff", folder, "--to", "html", "-o",
+                      "refused.html")
+        results.check("a directory is not a base, and the hint makes one of it",
+                      refused.returncode == 2 and
+                      f"'{folder[:100]}" in refused.stderr and
+                      f"hint: 'pyconv {word} --to bin -o old.bin'" in
+                      refused.stderr and not os.path.exists("refused.html"),
+                      refused.stderr)
     verified = run("--verify", "folder")
     results.check("a directory is not called a pipe",
                   verified.returncode == 2 and

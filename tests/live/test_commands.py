@@ -35,6 +35,45 @@ def a_command_is_recorded_and_its_exit_status_is_passed_on(python):
     expect("busy" in functions("run.bin"), "busy() was not seen")
 
 
+def paste(said):
+    """Run the command that pyrec names in its last line, as a user would."""
+    start, _, command = said.splitlines()[-1].partition("next: ")
+    expect(start == "pyrec: " and command.startswith("py"), "%s", said)
+    return live.succeed("bash", "-c", "PATH=%s:$PATH; %s" % (
+        os.path.dirname(live.PYQUERY), command))
+
+
+AWKWARD = ["-y", "new\nline", "\x1b[31m", "my 'own'", "back\\nslash", "$x!",
+           "\udcff"]
+
+
+@live.once
+def the_command_that_comes_next_can_be_pasted_whatever_the_name():
+    with open("busy.py", "w") as file:
+        file.write(BUSY.replace("< 1", "< 0.2"))
+    command = ["--", live.ANY_PYTHON, "busy.py", 0]
+    deep = "/".join(["d" * 200] * 12)
+    os.makedirs(deep)
+    for name in AWKWARD + [deep + "/e"]:
+        done = live.succeed(live.PYREC, "-o", name + ".bin", *command)
+        expect("busy" in paste(done.stderr).stdout, "%r", name)
+    for name in AWKWARD:
+        other = name + "2"
+        done = live.succeed(
+            live.PYREC, "--repeat", 1, "-o", name, "--in-turn",
+            "%s=%s busy.py 0" % (other, live.ANY_PYTHON), *command)
+        expect("1 run against 1" in paste(done.stderr).stdout, "%r", name)
+    parent = ("import os, subprocess, sys\n"
+              "subprocess.run([sys.executable, 'busy.py', '0'])\n" + BUSY)
+    for name in AWKWARD:
+        done = live.succeed(live.PYREC, "--children", "-o", name + "3.bin",
+                            "--", live.ANY_PYTHON, "-c", parent, 0)
+        paste(done.stderr)
+        rows = live.succeed(live.PYQUERY, "--csv", "all.db", "profiles").stdout
+        expect(rows.count("\n") == 3, "%r: %s", name, rows)
+        os.unlink("all.db")
+
+
 @live.once
 def a_command_ended_by_a_signal_is_status_128_and_its_number():
     done = live.call(live.PYREC, "-o", "run.bin", "--", live.ANY_PYTHON, "-c",

@@ -154,6 +154,21 @@ json_csv_and_markdown_hold_any_name(void **state)
     pr_buffer_release(&text);
 }
 
+/* What `shell` makes of the word, in a file with the name. */
+static void
+assert_read_back(const char *shell, const pr_buffer *word, const char *name)
+{
+    char script[512], got[128] = "";
+    snprintf(script, sizeof script, "exec %s <<'end'\nprintf %%s %.*s\nend\n",
+             shell, (int)word->len, word->at);
+    FILE *from = popen(script, "r");
+    assert_non_null(from);
+    size_t n = fread(got, 1, sizeof got - 1, from);
+    assert_int_equal(pclose(from), 0);
+    assert_int_equal(n, strlen(name));
+    assert_string_equal(got, name);
+}
+
 static void
 a_shell_gets_any_name_as_one_word(void **state)
 {
@@ -164,14 +179,30 @@ a_shell_gets_any_name_as_one_word(void **state)
         {"run.bin", "run.bin"},
         {"/a-b/c_d@1:2,3+4=5%.bin", "/a-b/c_d@1:2,3+4=5%.bin"},
         {"\xc3\xa9.bin", "\xc3\xa9.bin"},
+        {"-y.bin", "./-y.bin"},
+        {"-my run.bin", "./'-my run.bin'"},
         {"", "''"},
         {"my run.bin", "'my run.bin'"},
         {"it's", "'it'\\''s'"},
-        {"$(reboot)`x`\"*?[~", "'$(reboot)`x`\"*?[~'"},
+        {"a\\nb", "'a\\nb'"},
+        {"$(reboot)`x`\"*?[~!", "'$(reboot)`x`\"*?[~!'"},
+        {"new\nline.bin", "$'new\\012line.bin'"},
+        {"-\x1b[31m", "./$'-\\033[31m'"},
+        {"it's\\t\t1\n", "$'it\\'s\\\\t\\0111\\012'"},
+        {"\xc3\xa9\xe2\x80\xae\xc2\x9b\xff\xe6\x97",
+         "$'\xc3\xa9\\342\\200\\256\\302\\233\\377\\346\\227'"},
     };
     pr_buffer text = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pr_quote_shell(&text, cases[i].name, strlen(cases[i].name));
+        const char *name = cases[i].name;
+        pr_quote_path(&text, name, strlen(name));
+        char path[64] = "";
+        if (name[0] == '-')
+            strcpy(path, "./");
+        strcat(path, name);
+        assert_read_back("bash", &text, path);
+        if (!memmem(text.at, text.len, "$'", 2))
+            assert_read_back("sh", &text, path);
         assert_text(&text, cases[i].want);
     }
     pr_buffer_release(&text);

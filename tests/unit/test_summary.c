@@ -99,6 +99,9 @@ the_next_command_can_be_pasted(void **state)
     expect(&s, &plain, "next: pyquery 'my run.bin' \"top 20", true);
     s.files = 2;
     expect(&s, &plain, "next: pyconv 'my run.bin' 'my run.'*.bin --to", true);
+    s.output = "-y.bin";
+    s.pattern = "-y.*.bin";
+    expect(&s, &plain, "next: pyconv ./-y.bin ./-y.*.bin --to", true);
 }
 
 static void
