@@ -11,10 +11,13 @@
 
 #include "recorder/candidates.h"
 #include "recorder/linux/clock.h"
+#include "recorder/linux/procfs.h"
 #include "recorder/metrics.h"
 #include "recorder/output_name.h"
+#include "recorder/record.h"
 #include "recorder/screen.h"
 #include "recorder/session.h"
+#include "recorder/tree.h"
 
 #include <base/hash.h>
 #include <base/message.h>
@@ -34,7 +37,7 @@
 enum {
     AT_ONCE = 4,        /* recordings, which bounds memory and cost */
     LONGEST_MS = 60000, /* of a sleep: the wall clock may be set meanwhile */
-    STATUS_NO_PROCESS = 7
+    AGAIN_MS = 50       /* between two tries of a process that is young */
 };
 
 typedef struct child {
@@ -80,17 +83,28 @@ record_into(const rec_options *options, const char *part, const char *whole)
     return 1;
 }
 
-/* A pattern may name programs that are not Pythons; these do not fail. */
+/* A process that ended, or is not a Python, is not a failure of a recording: a
+ * pattern may name such. */
+static bool
+is_silent(int status)
+{
+    return status == pr_exit_status(PR_NO_PROCESS) ||
+           status == pr_exit_status(PR_NOT_PYTHON);
+}
+
 static int
-record_target(const runner *r, pid_t pid)
+record_target(runner *r, pid_t pid)
 {
     pr_err err = PR_ERR_INIT;
     rec_target target;
     rec_options options = *r->options;
     char *part = NULL, *whole = NULL;
     pr_code rc = rec_target_identify(pid, &target, &err);
-    if (rc != PR_OK)
+    if (rc != PR_OK) {
+        if (!is_silent(pr_exit_status(rc)))
+            report(r, &err);
         return pr_exit_status(rc);
+    }
     options.pid = pid;
     char *name = rec_output_default(pid, time(NULL));
     int status = 1;
@@ -159,7 +173,6 @@ prune(runner *r)
         report(r, &err);
 }
 
-/* A process that ended, or is not a Python, is not a failure of a recording. */
 static void
 count_end(runner *r, int status)
 {
@@ -169,9 +182,10 @@ count_end(runner *r, int status)
         r->metrics.last_s = (double)rec_clock_ns(CLOCK_REALTIME) / 1e9;
         return;
     }
+    if (is_silent(code))
+        return;
     r->last_status = code;
-    if (code != STATUS_NO_PROCESS && code != pr_exit_status(PR_NOT_PYTHON))
-        r->metrics.failed++;
+    r->metrics.failed++;
 }
 
 static void
@@ -341,11 +355,8 @@ open_folder(const char *path, pr_err *err)
 }
 
 static pr_code
-open_runner(runner *r, pr_err *err)
+open_signals(runner *r, pr_err *err)
 {
-    const rec_options *o = r->options;
-    if (open_folder(o->output, err) != PR_OK)
-        return err->code;
     sigemptyset(&r->signals);
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
@@ -354,6 +365,49 @@ open_runner(runner *r, pr_err *err)
     r->signal_fd = signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (r->signal_fd < 0)
         return PR_FAIL_SYS(err, PR_INTERNAL, errno, "cannot receive signals");
+    return PR_OK;
+}
+
+static pr_code
+try_target(const runner *r, pr_err *err)
+{
+    const rec_record_opts opts = {.unwinder = r->options->unwinder};
+    const rec_bound bound = {r->signal_fd, UINT64_MAX};
+    rec_record *record = NULL;
+    bool held;
+    pr_code rc =
+        rec_record_attach(&opts, r->options->pid, &bound, &record, &held, err);
+    rec_record_free(record);
+    return rc;
+}
+
+/* A process that cannot be recorded is refused as without a schedule, and one
+ * that is young may become a Python. */
+static pr_code
+check_target(const runner *r, pr_err *err)
+{
+    pid_t pid = r->options->pid;
+    struct pollfd fd = {r->signal_fd, POLLIN, 0};
+    pr_code rc = pid ? try_target(r, err) : PR_OK;
+    while ((rc == PR_NOT_PYTHON || rc == PR_TORN) &&
+           rec_stat_age_ms(pid) < REC_YOUNG_MS && poll(&fd, 1, AGAIN_MS) == 0) {
+        pr_err_clear(err);
+        rc = try_target(r, err);
+    }
+    return rc;
+}
+
+static pr_code
+open_runner(runner *r, pr_err *err)
+{
+    const rec_options *o = r->options;
+    pr_code rc = open_signals(r, err);
+    if (rc == PR_OK)
+        rc = check_target(r, err);
+    if (rc == PR_OK)
+        rc = open_folder(o->output, err);
+    if (rc != PR_OK)
+        return rc;
     uint64_t now_ns = rec_clock_ns(CLOCK_REALTIME);
     r->timetable = rec_timetable_make(o->every_ns, o->duration_ns, AT_ONCE,
                                       seed_of(o->output), now_ns);

@@ -22,8 +22,7 @@ enum {
     TRY_LEAST_MS = 5,
     TRY_MOST_MS = 250,
     KNOWN_AFTER_MS = 50, /* not a Python by then: another program */
-    PATIENCE_MS = 10000, /* for a new process to become a Python */
-    YOUNG_MS = 2000      /* -p: an older process does not become a Python */
+    PATIENCE_MS = 10000  /* for a new process to become a Python */
 };
 
 void
@@ -126,7 +125,7 @@ static uint64_t
 patience_ms(const rec_options *options, pid_t pid)
 {
     uint64_t age = options->command ? 0 : rec_stat_age_ms(pid);
-    uint64_t limit = options->command ? PATIENCE_MS : YOUNG_MS;
+    uint64_t limit = options->command ? PATIENCE_MS : REC_YOUNG_MS;
     return age < limit ? limit - age : 0;
 }
 

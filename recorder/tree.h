@@ -12,6 +12,9 @@
 #include "recorder/screen.h"
 #include <poll.h>
 
+/* -p: an older process does not become a Python any more. */
+enum { REC_YOUNG_MS = 2000 };
+
 /* A process that is recorded or may be. */
 typedef struct rec_member {
     pid_t pid;

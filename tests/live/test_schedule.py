@@ -207,6 +207,25 @@ def a_schedule_of_one_process_ends_with_it():
 
 
 @live.once
+def a_process_that_cannot_be_recorded_is_refused_as_without_a_schedule():
+    with target(title(8)) as one:
+        other = subprocess.Popen(["sleep", "600"])
+        # none is so high; another program, older than one that may become a
+        # Python; one that lacks what an option needs
+        for wanted, *words in ((7, "-p", 2 ** 22 + 1), (8, "-p", other.pid),
+                               (8, "-p", one.pid, "--gc-events")):
+            said = [live.call(live.PYREC, *more, *words) for more in
+                    (["-o", "run.bin"], ["--every", "1s", "--for", "300ms",
+                                         "-o", "day"])]
+            expect([done.returncode for done in said] == [wanted] * 2 and
+                   said[0].stderr == said[1].stderr and
+                   live.one_line(said[1].stderr), "%s: %s", words, said)
+            expect(not os.path.exists("day"), "made")
+        other.kill()
+        other.wait()
+
+
+@live.once
 def a_schedule_that_makes_no_sense_is_refused():
     for options in (["--every", "10s", "--for", "10s", "--name", "x"],
                     ["--every", "10s", "--name", "x"],
