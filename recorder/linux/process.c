@@ -153,8 +153,20 @@ explain_absent(pid_t pid, int error, pr_err *err)
     return no_process(pid, err);
 }
 
-/* A pid that can be a target: not a thread, not a zombie and not a kernel
- * thread. */
+/* Its memory, and the stack in it, are those of its parent. */
+static pr_code
+refuse_borrower(pid_t pid, pid_t parent, const char *name, pr_err *err)
+{
+    PR_FAIL(err, PR_NOT_PYTHON,
+            "process %d (%s) has not executed a program of its own: it shares "
+            "the memory of its parent %d",
+            (int)pid, name, (int)parent);
+    pr_err_hint(err, "try again once it has, or use -p %d", (int)parent);
+    return PR_NOT_PYTHON;
+}
+
+/* A pid that can be a target: not a thread, not a zombie, not a kernel thread,
+ * and not in the memory of another process. */
 static pr_code
 check_kind(pid_t pid, const rec_stat *stat, const char *status, pr_err *err)
 {
@@ -175,6 +187,8 @@ check_kind(pid_t pid, const rec_stat *stat, const char *status, pr_err *err)
         pr_err_hint(err, "use -p %ld", group);
         return PR_NO_PROCESS;
     }
+    if (stat->parent && rec_process_shares_memory(pid, stat->parent))
+        return refuse_borrower(pid, stat->parent, name, err);
     return PR_OK;
 }
 

@@ -19,8 +19,9 @@ typedef struct rec_process {
     bool own_pid_ns; /* the target's thread ids are not ours: NSpid */
 } rec_process;
 
-/* Open the process.  PR_NO_PROCESS, or PR_DENIED with the reason and the
- * remedy. */
+/* Open the process.  PR_NO_PROCESS, PR_DENIED with the reason and the remedy, or
+ * PR_NOT_PYTHON for what has no program of its own: a thread of the kernel, a
+ * process that shares the memory of its parent. */
 pr_code rec_process_open(pid_t pid, rec_process *ret, pr_err *err);
 void rec_process_release(rec_process *process);
 
@@ -39,6 +40,14 @@ bool rec_process_is_same(const rec_process *process);
 /* After REC_EXECED: take the present program as the known one.  The identity of
  * the process stays.  PR_NO_PROCESS if it has ended. */
 pr_code rec_process_renew(rec_process *process, pr_err *err);
+
+/* Does `pid` run in the memory of its parent, as between vfork(2) and exec?
+ * Where kcmp(2) is not permitted, every child of a parent that waits in vfork
+ * counts. */
+bool rec_process_shares_memory(pid_t pid, pid_t parent);
+
+/* Does a thread of `pid` wait for a child that shares its memory? */
+bool rec_process_is_in_vfork(pid_t pid);
 
 /* A thread of `pid` through which its memory can be read and /proc shows its
  * program: `pid` itself unless that thread has ended while others live; 0: the

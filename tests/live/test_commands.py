@@ -47,6 +47,59 @@ AWKWARD = ["-y", "new\nline", "\x1b[31m", "my 'own'", "back\\nslash", "$x!",
            "\udcff"]
 
 
+# Its child searches a command in many folders, between vfork and exec.
+SEARCHING = """\
+import os, subprocess
+path = ":".join("/none/%d" % i for i in range(200000))
+while True:
+    try:
+        subprocess.Popen(["no-such-program"], env={"PATH": path})
+    except FileNotFoundError:
+        pass
+"""
+
+
+def stopped_child(pid):
+    """A child of pid that has not executed a program, and does not go on."""
+    def stop():
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+            for child in file.read().split():
+                try:
+                    os.kill(int(child), signal.SIGSTOP)
+                    with open("/proc/%s/stat" % child) as stat:
+                        state = stat.read().rpartition(")")[2].split()[0]
+                    if state == "T":
+                        found.append(int(child))
+                except (ProcessLookupError, FileNotFoundError):
+                    pass
+        return found
+    found = []
+    live.wait_until(stop, "a child was stopped")
+    return found[0]
+
+
+@live.each_python
+def a_child_in_the_memory_of_its_parent_is_not_a_process_to_record(python):
+    with subprocess.Popen([python, "-c", SEARCHING]) as parent:
+        child = stopped_child(parent.pid)
+        try:
+            for words in (["--check", child], ["--dump", "-p", child],
+                          ["-o", "no.bin", "-d", "1", "-p", child]):
+                done = live.call(live.PYREC, *words)
+                expect(done.returncode == 8 and live.one_line(done.stderr) and
+                       "shares the memory of its parent %d" % parent.pid in
+                       done.stderr, "%s: %d %s", words, done.returncode,
+                       done.stderr)
+            live.succeed(live.PYREC, "--children", "-o", "run.bin", "-d", "1",
+                         "-p", parent.pid)
+            expect([name for name in os.listdir(".") if
+                    name.endswith(".bin")] == ["run.bin"], "%s",
+                   os.listdir("."))
+        finally:
+            parent.kill()
+            os.kill(child, signal.SIGKILL)
+
+
 @live.once
 def the_command_that_comes_next_can_be_pasted_whatever_the_name():
     with open("busy.py", "w") as file:

@@ -72,6 +72,100 @@ end_helper(helper *h)
     close(h->hold);
 }
 
+/* ---- memory of the parent ---- */
+
+static int answer[2], again[2];
+
+/* The child of vfork() says its pid and keeps its parent waiting. */
+static void
+be_in_vfork(void)
+{
+    char byte;
+    pid_t child = vfork();
+    if (child == 0) {
+        pid_t self = getpid();
+        if (write(answer[1], &self, sizeof self) == sizeof self &&
+            read(again[0], &byte, 1) == 1)
+            execlp("sleep", "sleep", "600", (char *)NULL);
+        _exit(1);
+    }
+}
+
+static void
+be_a_parent(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        pid_t self = getpid();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (write(answer[1], &self, sizeof self) == sizeof self)
+            pause();
+        _exit(1);
+    }
+}
+
+/* A helper whose child has said its pid. */
+static pid_t
+start_parent(helper_fn first, pid_t *ret_child)
+{
+    assert_int_equal(pipe2(answer, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(again, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        first();
+        pause();
+    }
+    assert_int_equal(read(answer[0], ret_child, sizeof *ret_child),
+                     sizeof *ret_child);
+    return pid;
+}
+
+static void
+end_parent(pid_t parent, pid_t child)
+{
+    kill(child, SIGKILL);
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        close(answer[i]);
+        close(again[i]);
+    }
+}
+
+static void
+a_child_of_vfork_is_no_target_until_it_executes_a_program(void **state)
+{
+    (void)state;
+    pid_t pid[2];
+    rec_process p;
+    pr_err err = PR_ERR_INIT;
+    pid[0] = start_parent(be_in_vfork, &pid[1]);
+    assert_true(rec_process_shares_memory(pid[1], pid[0]));
+    assert_false(rec_process_shares_memory(pid[0], getpid()));
+    EVENTUALLY(rec_process_is_in_vfork(pid[0]));
+    assert_int_equal(rec_process_open(pid[1], &p, &err), PR_NOT_PYTHON);
+    assert_non_null(strstr(err.what, "shares the memory of its parent"));
+    assert_int_equal(rec_process_open(pid[0], &p, NULL), PR_OK);
+    rec_process_release(&p);
+    assert_int_equal(write(again[1], "x", 1), 1);
+    EVENTUALLY(!rec_process_shares_memory(pid[1], pid[0]));
+    assert_int_equal(rec_process_open(pid[1], &p, NULL), PR_OK);
+    rec_process_release(&p);
+    assert_false(rec_process_is_in_vfork(pid[0]));
+    end_parent(pid[0], pid[1]);
+}
+
+static void
+a_child_of_fork_has_memory_of_its_own(void **state)
+{
+    (void)state;
+    pid_t child, parent = start_parent(be_a_parent, &child);
+    assert_false(rec_process_shares_memory(child, parent));
+    assert_false(rec_process_is_in_vfork(parent));
+    end_parent(parent, child);
+}
+
 static void
 this_process_is_alive_and_its_threads_are_listed(void **state)
 {
@@ -520,6 +614,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_child_of_vfork_is_no_target_until_it_executes_a_program),
+        cmocka_unit_test(a_child_of_fork_has_memory_of_its_own),
         cmocka_unit_test(this_process_is_alive_and_its_threads_are_listed),
         cmocka_unit_test(a_pid_without_a_process_is_named),
         cmocka_unit_test(a_zombie_has_ended),
