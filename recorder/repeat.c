@@ -27,6 +27,7 @@ enum { MOST_RUNS = 999999, EXIT_OWN_FAILURE = 125 };
 /* A folder and the command whose runs it gets. */
 typedef struct turn {
     char *folder;   /* owned */
+    bool made;      /* the folder, by this pyrec */
     char **argv;    /* of the command */
     char *line;     /* owned: "exec COMMAND" for the shell, or NULL */
     char *words[4]; /* argv of the shell */
@@ -94,10 +95,8 @@ number_of(const char *name)
 
 /* Runs that are there stay; new ones follow them. */
 static pr_code
-open_folder(turn *t, pr_err *err)
+number_runs(turn *t, pr_err *err)
 {
-    if (mkdir(t->folder, 0777) != 0 && errno != EEXIST)
-        return pr_fail_to_create(t->folder, errno, err);
     DIR *dir = opendir(t->folder);
     if (!dir)
         return PR_FAIL_SYS(err, PR_IO, errno, "cannot read the folder '%s'",
@@ -107,6 +106,32 @@ open_folder(turn *t, pr_err *err)
         if (number_of(d->d_name) >= t->next)
             t->next = number_of(d->d_name) + 1;
     closedir(dir);
+    return PR_OK;
+}
+
+static pr_code
+open_folder(turn *t, pr_err *err)
+{
+    t->made = mkdir(t->folder, 0777) == 0;
+    if (!t->made && errno != EEXIST)
+        return pr_fail_to_create(t->folder, errno, err);
+    return number_runs(t, err);
+}
+
+/* The runs of two commands in one folder would have the same names. */
+static pr_code
+refuse_shared_folder(const repeat *r, size_t i, pr_err *err)
+{
+    struct stat st;
+    for (size_t j = 0; j < i; j++) {
+        if (stat(r->turn[j].folder, &st) != 0 ||
+            !pr_is_same_file(r->turn[i].folder, &st))
+            continue;
+        PR_FAIL(err, PR_USAGE, "'%s' is the folder of two commands",
+                r->turn[i].folder);
+        pr_err_hint(err, "give each command a folder of its own");
+        return PR_USAGE;
+    }
     return PR_OK;
 }
 
@@ -145,15 +170,21 @@ open_turns(repeat *r, pr_err *err)
         return pr_no_memory(err);
     for (size_t i = 1; rc == PR_OK && i < r->n; i++)
         rc = take_turn(&r->turn[i], o->turn[i - 1], err);
-    for (size_t i = 0; rc == PR_OK && i < r->n; i++)
+    for (size_t i = 0; rc == PR_OK && i < r->n; i++) {
         rc = open_folder(&r->turn[i], err);
+        if (rc == PR_OK)
+            rc = refuse_shared_folder(r, i, err);
+    }
     return rc;
 }
 
+/* A folder that was made for runs of which there is none goes. */
 static void
 release(repeat *r)
 {
     for (size_t i = 0; r->turn && i < r->n; i++) {
+        if (r->turn[i].made)
+            rmdir(r->turn[i].folder); /* fails if it holds something */
         free(r->turn[i].folder);
         free(r->turn[i].line);
     }

@@ -108,6 +108,32 @@ def a_signal_ends_the_run_and_none_follows():
 
 
 @live.once
+def one_folder_for_two_commands_is_refused():
+    os.mkdir("old")
+    for folder in "new", "./new/", "old":
+        done = live.call(live.PYREC, "--repeat", 2, "-o", folder, "--in-turn",
+                         os.path.basename(folder.rstrip("/")) + "=true", "--",
+                         "true")
+        expect(done.returncode == 2 and live.one_line(done.stderr) and
+               "is the folder of two commands" in done.stderr, "%d %s",
+               done.returncode, done.stderr)
+        expect(os.listdir(".") == ["old"] and not os.listdir("old"), "%s",
+               os.listdir("."))
+
+
+@live.once
+def a_command_that_cannot_be_run_leaves_no_folder():
+    with open("program", "w") as file:
+        file.write("words")
+    for command, wanted in (("./no-such-program", 127), ("./program", 126)):
+        done = live.call(live.PYREC, "--repeat", 2, "-o", "new", "--in-turn",
+                         "old=true", "--", command)
+        expect(done.returncode == wanted and live.one_line(done.stderr),
+               "%d %s", done.returncode, done.stderr)
+        expect(os.listdir(".") == ["program"], "%s", os.listdir("."))
+
+
+@live.once
 def a_repetition_without_folder_or_command_is_refused():
     for words in (["--repeat", "2", "--", "true"],
                   ["--repeat", "2", "-o", "runs", "-p", "1"],
