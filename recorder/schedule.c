@@ -53,8 +53,9 @@ typedef struct runner {
     sigset_t signals, before; /* that are blocked here; of the caller */
     int signal_fd;
     bool stopping;
-    bool said_none;  /* that no process has the name */
-    int last_status; /* of a recording that failed; 0: none did */
+    bool said_none;        /* that no process has the name */
+    pr_code pruned, wrote; /* the last results of the folder, the metrics */
+    int last_status;       /* of a recording that failed; 0: none did */
 } runner;
 
 static void
@@ -72,7 +73,6 @@ record_into(const rec_options *options, const char *part, const char *whole)
     rec_options one = *options;
     one.output = part;
     one.quiet = true;
-    one.force = false;
     int status = rec_session_run(&one);
     if (status != 0)
         return status;
@@ -160,6 +160,15 @@ start_recording(runner *r, pid_t target)
     *free_child(r) = (child){pid, target};
 }
 
+/* Report a failure once, until what failed has worked again. */
+static void
+note_result(runner *r, pr_code *last, pr_code rc, const pr_err *err)
+{
+    if (rc != PR_OK && *last == PR_OK)
+        report(r, err);
+    *last = rc;
+}
+
 static void
 prune(runner *r)
 {
@@ -168,9 +177,10 @@ prune(runner *r)
     pr_err err = PR_ERR_INIT;
     /* room for the recordings that are being made and for one more */
     uint64_t reserved = r->metrics.folder.largest * (r->timetable.running + 1);
-    if (rec_retention_apply(&bounds, o->output, rec_clock_ns(CLOCK_REALTIME),
-                            reserved, &r->metrics.folder, &err) != PR_OK)
-        report(r, &err);
+    pr_code rc =
+        rec_retention_apply(&bounds, o->output, rec_clock_ns(CLOCK_REALTIME),
+                            reserved, &r->metrics.folder, &err);
+    note_result(r, &r->pruned, rc, &err);
 }
 
 static void
@@ -220,8 +230,8 @@ write_metrics(runner *r)
             (double)times[i].tv_sec + (double)times[i].tv_usec / 1e6;
     r->metrics.running = r->timetable.running;
     r->metrics.missed = r->timetable.missed;
-    if (rec_metrics_write(&r->metrics, r->options->metrics, &err) != PR_OK)
-        report(r, &err);
+    pr_code rc = rec_metrics_write(&r->metrics, r->options->metrics, &err);
+    note_result(r, &r->wrote, rc, &err);
 }
 
 /* Once: a name that is mistyped waits as silently as a service that is down. */
@@ -415,6 +425,15 @@ open_runner(runner *r, pr_err *err)
     return PR_OK;
 }
 
+/* A schedule that ended as it should may have failed at what it did last. */
+static int
+exit_status(const runner *r)
+{
+    if (r->options->pid && r->metrics.recorded == 0 && r->last_status)
+        return r->last_status;
+    return pr_exit_status(r->pruned != PR_OK ? r->pruned : r->wrote);
+}
+
 int
 rec_schedule_run(const rec_options *options)
 {
@@ -433,7 +452,5 @@ rec_schedule_run(const rec_options *options)
     rec_timetable_release(&r.timetable);
     if (r.signal_fd >= 0)
         close(r.signal_fd);
-    if (rc != PR_OK)
-        return pr_exit_status(rc);
-    return options->pid && r.metrics.recorded == 0 ? r.last_status : 0;
+    return rc == PR_OK ? exit_status(&r) : pr_exit_status(rc);
 }

@@ -133,6 +133,21 @@ def a_name_that_no_process_has_is_said_once():
 
 
 @live.once
+def metrics_that_cannot_be_written_are_said_once_and_fail():
+    os.mkdir("state.prom")
+    with target(title(8)) as one:
+        with Recorder("-p", one.pid) as recorder:
+            wait_for(2, one.pid)
+            recorder.process.send_signal(signal.SIGTERM)
+            _, said = recorder.process.communicate(timeout=live.PATIENCE)
+    expect(recorder.process.returncode == 1, "status %d",
+           recorder.process.returncode)
+    expect(said == "pyrec: error: cannot make 'state.prom': Is a directory\n",
+           "%r", said)
+    all_whole()
+
+
+@live.once
 def a_target_that_is_started_again_is_recorded_again():
     with Recorder("--name", title(3)) as recorder:
         with target(title(3)) as first:
