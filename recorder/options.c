@@ -427,6 +427,57 @@ check_printing(const rec_options *o, pr_err *err)
     return PR_OK;
 }
 
+static bool
+is_given(const rec_options *o, const char *name)
+{
+    size_t i = 0;
+    while (strcmp(rows[i].name, name) != 0)
+        i++;
+    return o->given >> i & 1;
+}
+
+static const struct {
+    const char *option, *with, *why;
+} without_effect[] = {
+    {"force", "every", "each recording gets a name of its own"},
+    {"force", "repeat", "each run gets a name of its own"},
+    {"stats", "every", "recordings on a schedule print no summary"},
+    {"stats", "quiet", "--stats adds to the summary, which --quiet leaves out"},
+    {"stats", "top", "the view takes the place of the summary"},
+};
+
+/* An option on which another one leaves no effect is refused. */
+static pr_code
+check_effects(const rec_options *o, pr_err *err)
+{
+    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++)
+        if (is_given(o, without_effect[i].option) &&
+            is_given(o, without_effect[i].with)) {
+            PR_FAIL(err, PR_USAGE, "--%s does not go with --%s",
+                    without_effect[i].option, without_effect[i].with);
+            pr_err_hint(err, "%s", without_effect[i].why);
+            return PR_USAGE;
+        }
+    return PR_OK;
+}
+
+/* Two rows with one place are two names of a setting; --help and the other
+ * actions share theirs, too, and have rules of their own. */
+static pr_code
+check_names(const rec_options *o, pr_err *err)
+{
+    for (size_t i = 0; rows[i].name; i++)
+        for (size_t j = 0; j < i; j++)
+            if ((o->given >> i & 1) && (o->given >> j & 1) &&
+                rows[i].place == rows[j].place && rows[i].place != AT(action)) {
+                PR_FAIL(err, PR_USAGE, "both --%s and --%s given", rows[j].name,
+                        rows[i].name);
+                pr_err_hint(err, "they set the same: give one of them");
+                return PR_USAGE;
+            }
+    return PR_OK;
+}
+
 /* Options of a schedule without one. */
 static pr_code
 check_no_schedule(const rec_options *o, pr_err *err)
@@ -487,7 +538,9 @@ check_repeat(const rec_options *o, pr_err *err)
 static pr_code
 check_recording(const rec_options *o, pr_err *err)
 {
-    pr_code code = check_schedule(o, err);
+    pr_code code = check_effects(o, err);
+    if (code == PR_OK)
+        code = check_schedule(o, err);
     if (code == PR_OK)
         code = check_repeat(o, err);
     if (code != PR_OK)
@@ -520,6 +573,8 @@ check_complete(const rec_options *o, pr_err *err)
 {
     if (o->action == REC_ACTION_HELP || o->action == REC_ACTION_VERSION)
         return PR_OK;
+    if (check_names(o, err) != PR_OK)
+        return PR_USAGE;
     if (o->action == REC_ACTION_RECORD)
         return check_recording(o, err);
     if (check_printing(o, err) != PR_OK)

@@ -156,9 +156,9 @@ pr_options_read(const pr_options *options, int argc, char **argv, void *to,
     tables t = {0};
     pr_code rc = PR_OK;
     fill(options, &t);
-    optind = 1;
+    optind = 0; /* getopt_long() forgets the words of an earlier call */
     opterr = 0;
-    for (int found, before = optind;
+    for (int found, before = 1;
          rc == PR_OK &&
          (found = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1;
          before = optind) {

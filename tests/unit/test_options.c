@@ -140,6 +140,38 @@ wrong_use_names_the_fault(void **state)
     }
 }
 
+static void
+an_option_without_effect_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *what;
+    } wrong[] = {
+        {"pyrec --every 10s --for 1s -p 1 -o x -f",
+         "--force does not go with --every"},
+        {"pyrec --every 10s --for 1s -p 1 -o x --stats",
+         "--stats does not go with --every"},
+        {"pyrec --repeat 2 -f -o x -- true",
+         "--force does not go with --repeat"},
+        {"pyrec -p 1 -q --stats", "--stats does not go with --quiet"},
+        {"pyrec -p 1 --top --stats", "--stats does not go with --top"},
+        {"pyrec -p 1 --blocking --strategy remote",
+         "both --strategy and --blocking given"},
+        {"pyrec -p 1 --dump --strategy remote --blocking",
+         "both --strategy and --blocking given"},
+        {"pyrec -p 1 -d 1 --for 2s", "both --duration and --for given"},
+        {"pyrec --dump --tasks -p 1", "--dump does not go with --tasks"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rec_options o;
+        pr_err err = PR_ERR_INIT;
+        assert_int_equal(parse(wrong[i].line, &o, &err), PR_USAGE);
+        assert_string_equal(err.what, wrong[i].what);
+        assert_true(err.hint[0] != '\0');
+        rec_options_release(&o);
+    }
+}
+
 /* Each sentence is about the fault alone. */
 static void
 a_repetition_that_lacks_something_names_it(void **state)
@@ -221,6 +253,7 @@ main(void)
         cmocka_unit_test(a_whole_command_line_is_understood),
         cmocka_unit_test(the_defaults_are_one_khz_until_the_target_ends),
         cmocka_unit_test(wrong_use_names_the_fault),
+        cmocka_unit_test(an_option_without_effect_is_refused),
         cmocka_unit_test(a_repetition_that_lacks_something_names_it),
         cmocka_unit_test(an_action_that_prints_refuses_what_it_would_ignore),
     };
