@@ -360,6 +360,7 @@ main(int argc, char **argv)
     arguments args = {.names = NULL};
     pr_err err = PR_ERR_INIT;
     int status = 0;
+    pr_hold_standard();
     pr_code rc = arg_parse(argc, argv, &args, &err);
     if (rc == PR_OK) {
         status = act(&args);

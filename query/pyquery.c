@@ -292,6 +292,7 @@ main(int argc, char **argv)
 {
     q_command c = {0};
     pr_err err = PR_ERR_INIT;
+    pr_hold_standard();
     setlocale(LC_CTYPE, "");
     pr_code rc = q_command_parse(argc, argv, &c, &err);
     int status = 0;

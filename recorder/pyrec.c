@@ -83,8 +83,9 @@ main(int argc, char **argv)
 {
     rec_options options;
     pr_err err = PR_ERR_INIT;
-    pr_code code = rec_options_parse(argc, argv, &options, &err);
     int status = 0;
+    pr_hold_standard();
+    pr_code code = rec_options_parse(argc, argv, &options, &err);
     if (code != PR_OK)
         status = fail(&err, &options);
     else if (options.action == REC_ACTION_HELP)

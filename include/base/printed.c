@@ -1,10 +1,20 @@
 /*
- * printed.c - a stream at its end.
+ * printed.c - the standard descriptors; a stream at its end.
  */
 #include <base/printed.h>
 
 #include <base/message.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+void
+pr_hold_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_CLOEXEC) != fd)
+            return; /* no descriptor is left: the program will say so */
+}
 
 pr_code
 pr_flush(FILE *to, const char *what, pr_err *err)

@@ -1,12 +1,17 @@
 /*
- * printed.h - the end of what is printed: all of it is written, or a failure
- * says why it is not.
+ * printed.h - what is printed: all of it is written to where it belongs, or a
+ * failure says why it is not.
  */
 #ifndef BASE_PRINTED_H
 #define BASE_PRINTED_H
 
 #include <pyrec/error.h>
 #include <stdio.h>
+
+/* The first call of main().  A file that is opened while a standard descriptor
+ * is closed would get its number, and what is printed: a closed one becomes one
+ * that can be neither read nor written (EBADF), and is closed again by exec. */
+void pr_hold_standard(void);
 
 /* Write what is printed to `to` so far.  PR_IO, "cannot write WHAT", if that or
  * an earlier write has failed. */

@@ -8,13 +8,16 @@ export LC_ALL=C
 vectors=$SRC/spec/vectors
 "$BIN/pyconv" "$vectors/good-two-segments.bin" --to sqlite -o run.db -q || exit 1
 
-# full PROGRAM ARGUMENT...
+# full PROGRAM ARGUMENT...: to a full disk, and where stdout is closed
 full() {
     program=$1
     shift
     "$BIN/$program" "$@" >/dev/full 2>error
     [ $? -eq 1 ] && [ "$(grep -c "cannot write .*: No space left" error)" = 1 ]
     result $? "$program $*, to a full disk"
+    "$BIN/$program" "$@" >&- 2>error
+    [ $? -eq 1 ] && [ "$(grep -c "cannot write .*: Bad file desc" error)" = 1 ]
+    result $? "$program $*, to a closed descriptor"
 }
 
 for program in pyrec pyconv pyquery; do

@@ -258,9 +258,11 @@ def what_cannot_be_printed_is_a_failure():
         actions += ["--tasks", "-p"], ["--gc", "-p"]
     with live.Target(python, "sleeper.py") as target:
         for action in actions:
-            refused(live.call("sh", "-c", '"$@" >/dev/full', "sh", live.PYREC,
-                              *action, target.pid),
-                    FAILED, "cannot write", "No space left")
+            for where, why in (("/dev/full", "No space left"),
+                               ("&-", "Bad file descriptor")):
+                refused(live.call("sh", "-c", '"$@" >' + where, "sh",
+                                  live.PYREC, *action, target.pid),
+                        FAILED, "cannot write", why)
 
 
 FILLS_S = 3 * live.PATIENCE  # 250 kB are written in six seconds at rest
