@@ -355,6 +355,12 @@ put_mark(pr_sink *s, const pr_mark *v, pr_err *err)
 }
 
 pr_code
+rec_queue_check(const pr_sink *s, pr_err *err)
+{
+    return check_failed((const queue *)s, err);
+}
+
+pr_code
 rec_queue_tick(pr_sink *s, uint64_t now_us, pr_err *err)
 {
     return put(s, MESSAGE_TICK, &now_us, sizeof now_us, NULL, 0, err);

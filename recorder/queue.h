@@ -43,6 +43,9 @@ size_t rec_queue_size(const pr_sink *queue);
  * stays, since the producer may come back to it. */
 pr_code rec_queue_end(pr_sink *queue, bool keep, pr_err *err);
 
+/* The failure of the output, if it has failed. */
+pr_code rec_queue_check(const pr_sink *queue, pr_err *err);
+
 pr_code rec_queue_tick(pr_sink *queue, uint64_t now_us, pr_err *err);
 
 #endif

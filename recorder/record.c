@@ -209,11 +209,24 @@ explain_empty(const rec_report *t, pid_t pid, pr_err *err)
                    (int)pid);
 }
 
+/* A sampler that cannot hand over a sample fails with the thread's name, but it
+ * was the file that failed. */
+static pr_code
+join_sampler(rec_record *r, rec_report *t, pr_err *err)
+{
+    pr_err sampler = PR_ERR_INIT, output = PR_ERR_INIT;
+    pr_code code = rec_sampler_join(r->sampler, &t->sampler, &sampler);
+    pr_code written = rec_queue_check(r->queue, &output);
+    if (err && err->code == PR_OK)
+        *err = written != PR_OK ? output : sampler;
+    return written != PR_OK ? written : code;
+}
+
 /* A file that failed is closed as it is: the part that it holds is whole. */
 static pr_code
 end_recording(rec_record *r, rec_report *t, pr_err *err)
 {
-    pr_code code = rec_sampler_join(r->sampler, &t->sampler, err);
+    pr_code code = join_sampler(r, t, err);
     pid_t pid = rec_unwinder_target(r->unwinder)->pid;
     if (code == PR_NO_PROCESS)
         r->end_us = rec_clock_ns(CLOCK_REALTIME) / 1000;

@@ -281,9 +281,34 @@ def a_file_that_may_not_grow_keeps_what_was_whole():
         done = live.call(live.PYREC, "-p", target.pid, "-o", "run.bin", "-r",
                          "5k", "-d", FILLS_S, "-q",
                          preexec_fn=small_files, restore_signals=False)
-    refused(done, FAILED, "run.bin")
+    refused(done, FAILED, "pyrec: error: cannot write 'run.bin'",
+            "whole: File too large")
     database = live.Database("run.bin", status=3)
     expect(database.samples() > 0, "nothing was kept")
+
+
+# Each sample meets names that the file does not have.
+NEW_NAMES = """\
+import itertools, time
+print(flush=True)
+for i in itertools.count():
+    names = {}
+    exec("def f%d(stop):\\n while time.monotonic() < stop: pass" % i,
+         {"time": time}, names)
+    names["f%d" % i](time.monotonic() + 2e-4)
+"""
+
+
+@live.once
+def a_file_that_may_not_grow_is_named_and_no_thread():
+    with subprocess.Popen([live.ANY_PYTHON, "-c", NEW_NAMES],
+                          stdout=subprocess.PIPE) as target:
+        target.stdout.readline()
+        done = live.call(live.PYREC, "-p", target.pid, "-o", "run.bin", "-r",
+                         "5k", "-d", FILLS_S, "-q",
+                         preexec_fn=small_files, restore_signals=False)
+        target.kill()
+    refused(done, FAILED, "pyrec: error: cannot write 'run.bin' after")
 
 
 @live.once
@@ -299,7 +324,8 @@ def a_full_disk_keeps_what_was_whole():
                      seconds=FILLS_S) as target:
         done = live.call(*inside, "sh", "-c", keep, "sh", live.PYREC,
                          target.pid, FILLS_S)
-    refused(done, FAILED, "disk/run.bin", "space")
+    refused(done, FAILED, "pyrec: error: cannot write 'disk/run.bin'",
+            "whole: No space left")
     database = live.Database("run.bin", status=3)
     expect(database.samples() > 0, "nothing was kept")
 
