@@ -4,8 +4,8 @@
 #include "converter/input/input_files.h"
 
 #include <base/array.h>
-#include <base/readable.h>
 #include <base/quote.h>
+#include <base/readable.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
