@@ -170,15 +170,19 @@ write_stream(const char *path, const char *text, size_t n, pr_err *err)
 static int
 create_beside(const char *path, char **ret_name)
 {
-    size_t size = strlen(path) + 64;
-    char *name = malloc(size);
     int fd = -1;
-    errno = name ? EEXIST : ENOMEM;
-    for (unsigned i = 0; name && i < 100 && fd < 0 && errno == EEXIST; i++) {
-        snprintf(name, size, "%s.part-%ld-%u", path, (long)getpid(), i);
-        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    char end[48];
+    *ret_name = NULL;
+    errno = EEXIST;
+    for (unsigned i = 0; i < 100 && fd < 0 && errno == EEXIST; i++) {
+        free(*ret_name);
+        snprintf(end, sizeof end, ".part-%ld-%u", (long)getpid(), i);
+        *ret_name = pr_unfinished_name(path, end);
+        if (*ret_name)
+            fd = open(*ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        else
+            errno = ENOMEM;
     }
-    *ret_name = name;
     return fd;
 }
 

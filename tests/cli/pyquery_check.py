@@ -270,6 +270,10 @@ def check_reports_go(results):
     results.check("a link to a report stays one", os.path.islink("link.again")
                   and content("0.again").startswith(b"### regression"),
                   done.stderr)
+    name = 255 * "n"  # NAME_MAX of the usual file systems
+    done = ask("slow", "check old", "--summary", name)
+    results.check("a report has the longest name that a file may have",
+                  done.returncode == REGRESSION and content(name), done.stderr)
 
 
 def check_one_file(results):
