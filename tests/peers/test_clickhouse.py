@@ -131,8 +131,9 @@ def refusals(address, folder):
         done = run(PYQUERY, address, *arguments)
         check("%s is refused" % (arguments or "no query"),
               done.returncode == 2 and "a server" in done.stderr, done.stderr)
-    done = run(PYQUERY, address, "x.bin", "top")
-    check("a server and a file are refused", done.returncode == 2, done.stderr)
+    done = run(PYQUERY, address, glob.glob(folder + "/*.bin")[0], "top")
+    check("a server and a file are refused", done.returncode == 2 and
+          "server" in done.stderr, done.stderr)
 
 
 TABLES = ("profile", "label", "meta", "process", "thread", "node", "run",
