@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests", "live"))
@@ -43,9 +44,18 @@ def answers_at(port):
 
 
 def ask(port, answers):
-    with urllib.request.urlopen("http://127.0.0.1:%d/" % port,
-                                timeout=4 * live.PATIENCE) as answer:
-        answers.append(json.loads(answer.read()))
+    """A server may listen before its workers do: until then it says 503."""
+    def answered():
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:%d/" % port,
+                                        timeout=4 * live.PATIENCE) as answer:
+                answers.append(json.loads(answer.read()))
+        except urllib.error.HTTPError as error:
+            expect(error.code == 503, "%s", error)
+            return False
+        return True
+
+    live.wait_until(answered, "the server has an answer")
 
 
 class Server:
@@ -215,6 +225,7 @@ LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
 LoadModule wsgi_module /usr/lib/apache2/modules/mod_wsgi.so
 User www-data
 Group www-data
+WSGISocketPrefix {sockets}/wsgi
 WSGIDaemonProcess served processes=2 threads=1 python-path={targets}
 WSGIProcessGroup served
 WSGIApplicationGroup %{{GLOBAL}}
@@ -231,9 +242,17 @@ def apache_embeds_python():
         raise live.Skip("mod_wsgi is not installed")
     port = free_port()
     folder = os.getcwd()
-    with open("apache.conf", "w") as file:
-        file.write(APACHE.format(folder=folder, port=port, targets=TARGETS))
-    os.chmod(folder, 0o777)
+    # a socket's path has 107 bytes, and /run/apache2 may not be there
+    with tempfile.TemporaryDirectory(dir="/tmp") as sockets:
+        os.chmod(sockets, 0o777)
+        with open("apache.conf", "w") as file:
+            file.write(APACHE.format(folder=folder, port=port,
+                                     targets=TARGETS, sockets=sockets))
+        os.chmod(folder, 0o777)
+        return served_by_apache(folder, port)
+
+
+def served_by_apache(folder, port):
     with Server("/usr/sbin/apache2", "-DFOREGROUND", "-f",
                 folder + "/apache.conf", port=port) as server:
         server.load()
