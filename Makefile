@@ -147,6 +147,7 @@ static: $(B)/static/pyrec ## build/static/pyrec, which runs in any container
 # --- test programs -----------------------------------------------------------
 # tests/unit/test_NAME.c becomes build/tests/test_NAME; what a test wants from
 # the linker besides goes into LINK_test_NAME.
+LINK_test_read_batch := -Wl,--wrap=rec_memory_readv
 LINK_test_segment_search := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 LINK_test_prove := -Wl,--wrap=getrusage
 LINK_test_capture := -Wl,--wrap=getrusage

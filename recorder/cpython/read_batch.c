@@ -54,10 +54,10 @@ rec_batch_add(rec_batch *w, uint64_t address, size_t len)
 }
 
 static size_t
-fill_vectors(rec_batch *w)
+fill_vectors(rec_batch *w, size_t most)
 {
     size_t n = 0;
-    for (size_t i = w->n_read; i < w->n && n < REC_MAX_PIECES; i++, n++) {
+    for (size_t i = w->n_read; i < w->n && n < most; i++, n++) {
         const rec_piece *p = &w->piece[i];
         w->local[n] = (struct iovec){w->bytes + p->at, p->len};
         /* an address of the other process: never followed here */
@@ -89,8 +89,9 @@ rec_batch_read(rec_batch *w, pr_err *err)
     w->batches++;
     w->pieces_asked += w->n - w->n_read;
     uint32_t calls = 0;
+    size_t most = REC_MAX_PIECES;
     while (w->n_read < w->n) {
-        size_t n = fill_vectors(w);
+        size_t n = fill_vectors(w, most);
         uint64_t address = w->piece[w->n_read].address;
         size_t len = w->piece[w->n_read].len;
         ssize_t r = rec_memory_readv(w->memory, w->local, w->remote, n);
@@ -99,6 +100,8 @@ rec_batch_read(rec_batch *w, pr_err *err)
         if (r < 0 && r != -EFAULT && r != -EIO)
             return rec_memory_fail(w->memory, (int)-r, address, len, err);
         take_arrived(w, n, r < 0 ? 0 : (size_t)r);
+        /* a target with thousands of wild pointers makes no long calls */
+        most = r > 0 ? REC_MAX_PIECES : most / 2 + most % 2;
     }
     if (calls <= 1)
         w->batches_whole++;

@@ -100,6 +100,36 @@ a_batch_has_a_limit(void **state)
     assert_null(rec_batch_bytes(&w->batch, REC_NO_PIECE));
 }
 
+static size_t vectors; /* of all calls */
+
+ssize_t __wrap_rec_memory_readv(rec_memory *memory, const struct iovec *local,
+                                const struct iovec *remote, size_t n);
+ssize_t __real_rec_memory_readv(rec_memory *memory, const struct iovec *local,
+                                const struct iovec *remote, size_t n);
+
+ssize_t
+__wrap_rec_memory_readv(rec_memory *memory, const struct iovec *local,
+                        const struct iovec *remote, size_t n)
+{
+    vectors += n;
+    return __real_rec_memory_readv(memory, local, remote, n);
+}
+
+static void
+pieces_that_are_all_missing_make_no_long_calls(void **state)
+{
+    world *w = *state;
+    enum { N = 5000 };
+    for (uint64_t i = 0; i < N; i++)
+        rec_batch_add(&w->batch, 8, 8);
+    size_t last = rec_batch_add(&w->batch, FAKE_BASE, 8);
+    vectors = 0;
+    assert_int_equal(rec_batch_read(&w->batch, NULL), PR_OK);
+    assert_int_equal(w->batch.calls, N + 1);
+    assert_non_null(rec_batch_bytes(&w->batch, last));
+    assert_in_range(vectors, N + 1, N + 1 + 2 * REC_MAX_PIECES);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int
@@ -110,6 +140,7 @@ main(void)
         TEST(a_missing_piece_costs_one_call_and_no_other_piece),
         TEST(bytes_are_found_where_they_were_read_last),
         TEST(a_batch_has_a_limit),
+        TEST(pieces_that_are_all_missing_make_no_long_calls),
     };
     return cmocka_run_group_tests_name("read_batch", tests, NULL, NULL);
 }
