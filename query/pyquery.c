@@ -109,8 +109,8 @@ write_answer(q_database **opened, const q_command *c, FILE *out, pr_err *err)
 
 /* ---- the pager ---- */
 
-/* A command of the shell, by default a pager that ends by itself if all fits on
- * the screen, or cat where there is no less; NULL: the answer needs none. */
+/* The user's pager, as a command of the shell; without one less, which ends if
+ * all fits on the screen, or cat.  NULL: the answer needs no pager. */
 static const char *
 pager_of(const q_command *c)
 {

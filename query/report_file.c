@@ -17,28 +17,14 @@
 
 /* ---- refusals ---- */
 
-/* The folder of a path, which the caller frees; NULL: no memory. */
-static char *
-folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-}
-
-static const char *
-name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Would two files that do not exist yet be one? */
 static bool
 is_same_place(const char *a, const char *b)
 {
     struct stat st;
-    char *folder = folder_of(a), *other = folder_of(b);
-    bool same = folder && other && strcmp(name_of(a), name_of(b)) == 0 &&
+    char *folder = pr_path_folder(a), *other = pr_path_folder(b);
+    bool same = folder && other &&
+                strcmp(pr_path_name(a), pr_path_name(b)) == 0 &&
                 stat(folder, &st) == 0 && pr_is_same_file(other, &st);
     free(folder);
     free(other);

@@ -20,13 +20,6 @@ enum { COMMAND_BYTES = 4096 };
 
 /* ---- the default ---- */
 
-static const char *
-base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The i-th of n bytes of arguments, each terminated; NULL past the end. */
 static const char *
 argument(const char *text, size_t n, size_t i)
@@ -43,7 +36,7 @@ static size_t
 program_of(const char *text, size_t n)
 {
     const char *word = argument(text, n, 0);
-    if (!word || strncmp(base_of(word), "ld-", 3) != 0)
+    if (!word || strncmp(pr_path_name(word), "ld-", 3) != 0)
         return 0;
     size_t i = 1;
     while ((word = argument(text, n, i)) && word[0] == '-')
@@ -94,11 +87,11 @@ rec_output_name_of(pid_t pid, char to[REC_NAME_MOST + 1])
     rec_procfs_of(pid, "cmdline", text, sizeof text, &n);
     size_t i = program_of(text, n);
     const char *program = argument(text, n, i), *name = NULL;
-    if (program && strncmp(base_of(program), "python", 6) == 0)
+    if (program && strncmp(pr_path_name(program), "python", 6) == 0)
         name = script_of(text, n, i + 1);
     if (!name)
         name = program;
-    plain_name(name ? base_of(name) : "", to);
+    plain_name(name ? pr_path_name(name) : "", to);
     if (!to[0])
         snprintf(to, REC_NAME_MOST + 1, "process");
 }
@@ -121,7 +114,7 @@ rec_output_default(pid_t pid, time_t now)
 static size_t
 stem_of(const char *output)
 {
-    const char *base = base_of(output), *dot = strrchr(base, '.');
+    const char *base = pr_path_name(output), *dot = strrchr(base, '.');
     return dot && dot != base ? (size_t)(dot - output) : strlen(output);
 }
 
@@ -189,7 +182,7 @@ exists(const char *folder, const char *name, pr_err *err)
 static pr_code
 clear_folder(DIR *dir, const char *output, bool remove, pr_err *err)
 {
-    const char *base = base_of(output);
+    const char *base = pr_path_name(output);
     size_t stem = stem_of(base);
     pr_code code = PR_OK;
     for (struct dirent *e; code == PR_OK && (e = readdir(dir));) {
@@ -213,7 +206,7 @@ clear_folder(DIR *dir, const char *output, bool remove, pr_err *err)
 static char *
 folder_of(const char *output)
 {
-    size_t n = (size_t)(base_of(output) - output);
+    size_t n = (size_t)(pr_path_name(output) - output);
     return n ? strndup(output, n) : strdup(".");
 }
 

@@ -118,9 +118,7 @@ take_temporary(conv_outfile *out)
 static void
 open_unnamed(conv_outfile *out)
 {
-    const char *slash = strrchr(out->path, '/');
-    char *folder = slash ? strndup(out->path, (size_t)(slash - out->path) + 1)
-                         : strdup(".");
+    char *folder = pr_path_folder(out->path);
     if (folder && access("/proc/self/fd", X_OK) == 0)
         out->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, out->mode);
     free(folder);

@@ -70,9 +70,7 @@ remove_file(int fd, const char *path)
 static pr_code
 sync_folder(const char *path, pr_err *err)
 {
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
-    char *folder = n ? strndup(path, n) : strdup(".");
+    char *folder = pr_path_folder(path);
     if (!folder)
         return pr_no_memory(err);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -73,11 +73,24 @@ pr_hint_room(int sys, pr_err *err)
         pr_err_hint(err, "make room, or write to another file system");
 }
 
+const char *
+pr_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+char *
+pr_path_folder(const char *path)
+{
+    size_t n = (size_t)(pr_path_name(path) - path);
+    return n ? strndup(path, n) : strdup(".");
+}
+
 char *
 pr_unfinished_name(const char *path, const char *end)
 {
-    const char *slash = strrchr(path, '/');
-    size_t name = slash ? (size_t)(slash - path) + 1 : 0;
+    size_t name = (size_t)(pr_path_name(path) - path);
     size_t n = strlen(path), size = strlen(end) + 1;
     if (n - name > NAME_MAX + 1 - size) {
         n = name + NAME_MAX + 1 - size;

@@ -25,6 +25,11 @@ bool pr_is_same_file(const char *path, const struct stat *st);
  * replaced. */
 int pr_descriptor_of(const char *path);
 
+/* The part of a path after its last slash, and the folder before it, "." if
+ * there is none; the caller frees the folder, NULL: out of memory. */
+const char *pr_path_name(const char *path);
+char *pr_path_folder(const char *path);
+
 /* The hint for a file system without room, if the errno `sys` is of one. */
 void pr_hint_room(int sys, pr_err *err);
 

@@ -12,6 +12,7 @@
 #include "recorder/cpython/object.h"
 #include "recorder/linux/elf.h"
 #include "recorder/linux/procfs.h"
+#include <base/create.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,13 +214,6 @@ try_candidate(search *s, const rec_mapping *m, uint64_t address,
 }
 
 /* ---- files ---- */
-
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 static bool
 same_file(const rec_mapping *a, const rec_mapping *b)
@@ -471,7 +465,7 @@ rseq_of_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
              pr_err *err)
 {
     rseq_want w = {.ret = context};
-    if (!elf || strncmp(base_name(m->path), "ld", 2) != 0 ||
+    if (!elf || strncmp(pr_path_name(m->path), "ld", 2) != 0 ||
         !rec_elf_symbol(elf, "__rseq_offset", &w.offset) ||
         !rec_elf_symbol(elf, "__rseq_size", &w.size))
         return PR_NAME;
@@ -512,7 +506,7 @@ pthread_of_file(search *s, const rec_mapping *m, rec_elf *elf, void *context,
                 pr_err *err)
 {
     field_want w = {.ret = context};
-    if (!elf || strncmp(base_name(m->path), "lib", 3) != 0 ||
+    if (!elf || strncmp(pr_path_name(m->path), "lib", 3) != 0 ||
         !rec_elf_symbol(elf, "_thread_db_pthread_tid", &w.descriptor))
         return PR_NAME;
     return try_biases(s, elf, m, try_field, &w, err);

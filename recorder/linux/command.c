@@ -4,6 +4,7 @@
 #include "recorder/linux/command.h"
 
 #include "recorder/linux/procfs.h"
+#include <base/create.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -93,8 +94,7 @@ find_file(const char *name, char *to)
 static bool
 is_named_python(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return strncmp(slash ? slash + 1 : path, "python", 6) == 0;
+    return strncmp(pr_path_name(path), "python", 6) == 0;
 }
 
 bool
